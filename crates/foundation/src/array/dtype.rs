@@ -19,7 +19,7 @@ impl DType {
     ///
     /// # Errors
     /// `DType` when the pair is none of: `b` 1; `i`, `u` 1, 2, 4, 8; `f` 2, 4, 8, 16; `c` 8, 16, 32; `V` (opaque) 1 to
-    /// 65536; `M`, `m` (dates) 8; `B` (bytes) 1.
+    /// 65536; `B` (bytes) 1.
     pub fn new(kind: u8, size: u32) -> Result<DType> {
         let known = match kind {
             b'b' | b'B' => size == 1,
@@ -27,14 +27,13 @@ impl DType {
             b'f' => matches!(size, 2 | 4 | 8 | 16),
             b'c' => matches!(size, 8 | 16 | 32),
             b'V' => (1..=65536).contains(&size),
-            b'M' | b'm' => size == 8,
             _ => false,
         };
         if known {
             return Ok(DType { kind, size });
         }
         let detail = format!(
-            "elements of kind '{}' and {size} bytes; accepted are bool, int, uint, float, complex, datetime64 and void of up to 65536 bytes",
+            "elements of kind '{}' and {size} bytes; accepted are bool, int, uint, float, complex and void of up to 65536 bytes",
             (kind as char).escape_default()
         );
         Err(Error::new(Kind::DType, "dtype", detail))

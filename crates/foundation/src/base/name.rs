@@ -59,6 +59,16 @@ pub struct Key {
     pub version: Version,
 }
 
+impl Key {
+    /// A key that stands before every other one in order; no version has it.
+    pub fn first() -> Key {
+        Key {
+            name: Name("".into()),
+            version: Version(0),
+        }
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} version {}", self.name.as_str(), self.version.0)

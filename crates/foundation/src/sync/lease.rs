@@ -103,6 +103,11 @@ impl<'a> Directory<'a> {
         fence(Ordering::SeqCst);
     }
 
+    /// Tells searches to stop at the withdrawn `slot`, since nothing stands behind it. Only the service calls this.
+    pub fn clear(&self, slot: u64) {
+        self.slot(slot)[0].store(NEVER, Ordering::Release);
+    }
+
     /// Looks for the entry whose payload begins with `hash`; leases it when `hazard` is given.
     pub fn look(&self, hash: [u64; 2], hazard: Option<&Word>) -> Probe {
         for _ in 0..Self::TRIES {
