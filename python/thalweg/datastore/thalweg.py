@@ -1,0 +1,104 @@
+"""The backend `thalweg`: this project's own staging service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from thalweg.datastore.backend import MISSING, Backend, Capabilities, How
+from thalweg.datastore.staged_value import MAGIC, Array, Header, Packed, check_into, destination, unpack
+from thalweg.errors import DTypeError, InvalidError, NotFoundError, ShapeError, WaitTimeoutError
+
+
+class ThalwegBackend(Backend):
+    """Plain arrays and bytes are staged as they are, so that programs in other languages can read them.
+
+    What the service has no type for (structured and big-endian arrays, pickled objects, values with a checksum) is
+    staged as bytes: header, then payload, as docs/formats/staged-value.md has it.
+    """
+
+    name: ClassVar[str] = "thalweg"
+    capabilities = Capabilities(notifies=True, between_processes=True, between_nodes=True, zero_copy_reads=True)
+
+    @classmethod
+    def available(cls) -> str | None:
+        try:
+            import thalweg.staging  # noqa: F401
+        except ImportError as error:
+            return f"the staging service is not built ({error}); run make setup"
+        return None
+
+    def __init__(self, server_info: Mapping[str, Any]) -> None:
+        from thalweg.staging import Client
+
+        self._client = Client(
+            server_info["address"],
+            namespace=server_info["namespace"],
+            token=server_info.get("token"),
+            timeout_s=float(server_info.get("connect_timeout_s", 10.0)),
+        )
+        self._write_timeout_s = float(server_info.get("write_timeout_s", 60.0))
+
+    def write(self, key: str, value: Packed, *, checksum: bool) -> None:
+        if not checksum and value.kind != "pickle":
+            native = value.array if value.array is not None else value.raw
+            escaped = value.raw is not None and bytes(value.raw[:4]) == MAGIC
+            if not escaped and (value.array is None or _native(value.array.dtype)):
+                try:
+                    self._client.put(key, native, replace=True, timeout_s=self._write_timeout_s)
+                    return
+                except (DTypeError, ShapeError):
+                    pass
+        header, payload = value.encode(checksum)
+        whole = header.encode() + bytes(payload)
+        self._client.put(key, whole, replace=True, timeout_s=self._write_timeout_s)
+
+    def read(self, key: str, *, into: Array | None, allow_pickle: bool) -> Any:
+        source = f"stage_read: key {key!r}"
+        try:
+            found = self._client.get(key, timeout_s=0.0)
+        except (WaitTimeoutError, NotFoundError):
+            return MISSING
+        if isinstance(found, np.ndarray):
+            value: Any = found
+            if into is not None:
+                check_into(into, found.dtype, found.shape, source)
+        else:
+            view = memoryview(found)
+            if bytes(view[:4]) == MAGIC:
+                header = Header.decode(view, source)
+                start = Header.length(view, source)
+            else:
+                header, start = Header("bytes", view.nbytes), 0
+            if into is not None:
+                destination(into, header, source)
+            value = unpack(header, view[start:], source=source, allow_pickle=allow_pickle)
+        if into is None:
+            return value
+        np.copyto(into, value, casting="no")
+        return into
+
+    def exists(self, key: str) -> bool:
+        return bool(self._client.exists(key))
+
+    def delete(self, key: str) -> bool:
+        return bool(self._client.delete(key))
+
+    def wait(self, keys: Sequence[str], timeout_s: float, how: How) -> list[str]:
+        try:
+            ready = {name for name, _ in self._client.wait(list(keys), how=how, timeout_s=timeout_s)}
+        except WaitTimeoutError:
+            ready = {key for key in keys if self._client.exists(key)}
+        return [key for key in keys if key in ready]
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _native(dtype: np.dtype[Any]) -> bool:
+    """Tell whether the staging service may have a type for it; it refuses what it has none for."""
+    if dtype.hasobject:
+        raise InvalidError(f"stage_write: element type {dtype} holds Python objects")
+    return dtype.isnative and dtype.kind in "biufc" and dtype.names is None
