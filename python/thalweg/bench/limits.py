@@ -9,7 +9,7 @@ import socket
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 _ECHO = """
@@ -85,19 +85,23 @@ def quick() -> dict[str, float]:
     }
 
 
-def _native(name: str) -> object | None:
+def _native(name: str) -> Callable[..., list[float]] | None:
     try:
         from thalweg import _native as native
     except ImportError:
         return None
-    return getattr(native, name, None)
+    found: Callable[..., list[float]] | None = getattr(native, name, None)
+    return found
 
 
 @contextlib.contextmanager
 def _echo() -> Iterator[socket.socket]:
     """One end of a socket pair whose other end sends every byte back, in a process of its own."""
     near, far = socket.socketpair()
-    with near, subprocess.Popen([sys.executable, "-S", "-c", _ECHO, str(far.fileno())], pass_fds=[far.fileno()]) as echo:
+    with (
+        near,
+        subprocess.Popen([sys.executable, "-S", "-c", _ECHO, str(far.fileno())], pass_fds=[far.fileno()]) as echo,
+    ):
         far.close()
         near.settimeout(10.0)
         try:

@@ -61,7 +61,7 @@ class Pair:
             self._processes = [
                 subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) for command in commands
             ]
-            pids = {}
+            pids: dict[str, int] = {}
             while len(pids) < 2:
                 role, pid, side = self._admit(door, key)
                 self._sides[role], pids[role], self._inbox[role] = side, pid, []

@@ -121,9 +121,7 @@ def _turn(pair: Pair, turn: int, size_bytes: int) -> Iterator[Sample]:
     ]
     for batch, (produced, consumed) in zip(batches, pair.measure(batches), strict=True):
         spans = zip(produced, consumed, strict=True)
-        yield Sample(
-            turn, contender.name, batch.operation, size_bytes, tuple(_seconds(batch, *span) for span in spans)
-        )
+        yield Sample(turn, contender.name, batch.operation, size_bytes, tuple(_seconds(batch, *span) for span in spans))
 
 
 def _seconds(batch: Batch, produced: tuple[int, int], consumed: tuple[int, int]) -> float:

@@ -31,11 +31,13 @@ def rows(measured: Measured) -> list[dict[str, Any]]:
     order = {operation: place for place, operation in enumerate(OPERATIONS)}
     result = []
     for (name, size_bytes, operation), samples in sorted(
-        grouped.items(), key=lambda item: (names.index(item[0][0]), order[item[0][2]], item[0][1])  # type: ignore[index]
+        grouped.items(),
+        key=lambda item: (names.index(item[0][0]), order[item[0][2]], item[0][1]),  # type: ignore[index]
     ):
         medians = {sample.round: statistics.median(sample.seconds) for sample in samples}
         peer = {
-            sample.round: statistics.median(sample.seconds) for sample in grouped.get((REFERENCE, size_bytes, operation), [])
+            sample.round: statistics.median(sample.seconds)
+            for sample in grouped.get((REFERENCE, size_bytes, operation), [])
         }
         common = medians.keys() & peer.keys()
         median_s = statistics.median(medians.values())

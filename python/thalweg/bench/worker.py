@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
         control: Connection[Any, Any] = Connection(caller.detach())
     control.send_bytes(bytes.fromhex(key))
     control.send((role, os.getpid()))
-    with contextlib.ExitStack() as kept:  # closed after a failure is told, so that the cause is heard before its effects
+    with contextlib.ExitStack() as kept:  # closed after a failure is told: the cause is heard before its effects
         try:
             _serve(contender, role, control, kept)
         except (EOFError, BrokenPipeError):

@@ -1,0 +1,83 @@
+"""One run of a pattern, from its options to its printed findings."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from thalweg.cli.outcome import FAILED, INTERRUPTED
+from thalweg.cli.output import Output, text
+from thalweg.cli.progress import live
+from thalweg.errors import ConfigError
+
+
+def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool, output: Output) -> None:
+    """Run a pattern into a folder, write its report, print its tables, and exit with its status.
+
+    Parameters
+    ----------
+    name : str
+        A registered pattern.
+    values : mapping
+        Options that were given; the others keep their defaults.
+    replace : bool
+        Remove an earlier run from the folder first.
+
+    Raises
+    ------
+    ConfigError
+        When an option's value is refused; the message names the option.
+    """
+    from thalweg.patterns import PATTERNS
+    from thalweg.report import write_report
+    from thalweg.results import component_rows
+
+    pattern = PATTERNS[name]
+    options = _validated(name, pattern.Options, values)
+    if replace and (folder / "run.json").exists():
+        shutil.rmtree(folder)
+    with live() as tell:
+        run = pattern.run(
+            options, folder, lambda progress: tell(progress.component, progress.done, progress.total, progress.note)
+        )
+    page = write_report(folder)
+    for table in run.tables:
+        output.table(table.title, table.columns, table.rows)
+    if run.summary:
+        output.table("Summary", ["quantity", "value"], [[key, text(value)] for key, value in run.summary.items()])
+    for component in run.components:
+        if component.error:
+            output.line(f"{component.name}[{component.rank}] {component.status}: {component.error}")
+    output.line(f"report    {page}")
+    for artifact in run.artifacts:
+        if artifact.kind == "figure":
+            output.line(f"figure    {folder / artifact.path}")
+    output.line(f"timeline  {folder / 'timeline.json'}  (opens in ui.perfetto.dev or chrome://tracing)")
+    output.write(component_rows(folder))
+    if run.status != "done":
+        raise typer.Exit(INTERRUPTED if run.status == "interrupted" else FAILED)
+
+
+def next_folder(name: str, parent: Path = Path("runs")) -> Path:
+    """The first of ``runs/NAME-001``, ``-002``, … that is not there."""
+    number = 1
+    while (folder := parent / f"{name}-{number:03d}").exists():
+        number += 1
+    return folder
+
+
+def _validated(name: str, model: Any, values: Mapping[str, Any]) -> Any:
+    from pydantic import ValidationError
+
+    from thalweg.cli.model_options import flag
+
+    try:
+        return model(**values)
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+        where = flag(str(found["loc"][0])) if found["loc"] else "options"
+        raise ConfigError(f"run {name}: {where}: {found['msg']}; got {found['input']!r}") from None

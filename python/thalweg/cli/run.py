@@ -1,0 +1,58 @@
+"""``thalweg run PATTERN``: a ready-made workflow; its options are those of its model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from thalweg.cli.outcome import command
+from thalweg.cli.output import JsonOption
+
+_FOLDER = Annotated[
+    Path | None, typer.Option("--folder", help="Result folder. [dim]\\[default: runs/PATTERN-NNN][/dim]")
+]
+_REPLACE = Annotated[bool, typer.Option("--replace", help="Replace an earlier run in the folder.")]
+
+
+def register(app: typer.Typer, arguments: Sequence[str]) -> None:
+    """Add ``run`` with one subcommand a pattern; their models are imported only when ``run`` is what was called."""
+    group = typer.Typer(no_args_is_help=True, help="Run a ready-made workflow and report on it.")
+    app.add_typer(group, name="run")
+    if next((word for word in arguments if not word.startswith("-")), None) == "run":
+        from thalweg.patterns import PATTERNS
+
+        for name, pattern in PATTERNS.items():
+            group.command(name, help=_help(name, pattern))(_command(name, pattern))
+
+
+def _command(name: str, pattern: Any) -> Any:
+    """A function whose signature typer reads: the pattern's options, then those of every run."""
+    from thalweg.cli.model_options import given, parameters
+
+    def perform_pattern(folder: Path | None, replace: bool, json_path: str | None, **values: Any) -> None:
+        from thalweg.cli.output import Output
+        from thalweg.cli.pattern_run import next_folder, perform
+
+        where = folder or next_folder(name)
+        perform(name, given(pattern.Options, values), where, replace=replace, output=Output(json_path))
+
+    perform_pattern.__name__ = name.replace("-", "_")
+    own = [
+        inspect.Parameter("folder", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_FOLDER),
+        inspect.Parameter("replace", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_REPLACE),
+        inspect.Parameter("json_path", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonOption),
+    ]
+    guarded = command(perform_pattern)
+    signature = inspect.Signature([*parameters(pattern.Options), *own])
+    guarded.__signature__ = signature  # type: ignore[attr-defined]
+    guarded.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    return guarded
+
+
+def _help(name: str, pattern: Any) -> str:
+    example = f"thalweg run {name} --folder runs/mine --json -"
+    return f"{pattern.summary}\n\nExample:\n\n    {example}"
