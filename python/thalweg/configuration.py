@@ -33,7 +33,9 @@ def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ConfigError(f"{what}: there is no file {path}; give a dict or the path of a .json or .toml file") from None
+        raise ConfigError(
+            f"{what}: there is no file {path}; give a dict or the path of a .json or .toml file"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{what}: {path} cannot be read: {error}") from error
     if path.suffix not in (".json", ".toml"):

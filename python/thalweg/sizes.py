@@ -18,6 +18,8 @@ _UNITS = {
     "gib": 2**30,
     "tib": 2**40,
 }
+_BINARY = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+_DECIMAL = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("B", 1))
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)")
 
 
@@ -70,17 +72,14 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def format_size(size_bytes: float) -> str:
-    """The shortest exact-looking name of a size: binary units when they divide it, else decimal ones.
+    """The shortest name of a size that says it exactly, binary or decimal; else three digits of a decimal unit.
 
     Examples
     --------
-    >>> format_size(4096), format_size(1_200_000), format_size(1536.0)
-    ('4 KiB', '1.2 MB', '1.54 KB')
+    >>> format_size(4096), format_size(1_200_000), format_size(1234567)
+    ('4 KiB', '1.2 MB', '1.23 MB')
     """
-    for name, unit in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size_bytes >= unit and size_bytes % unit == 0:
-            return f"{size_bytes / unit:.0f} {name}"
-    for name, unit in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if size_bytes >= unit:
-            return f"{size_bytes / unit:.3g} {name}"
-    return f"{size_bytes:.0f} B"
+    binary = [f"{size_bytes / unit:.0f} {name}" for name, unit in _BINARY if size_bytes and size_bytes % unit == 0]
+    decimal = next((f"{size_bytes / unit:.3g} {name}" for name, unit in _DECIMAL if size_bytes >= unit), "0 B")
+    exact = [name for name in (*binary, decimal) if name != "0 B" and parse_size(name) == size_bytes]
+    return min(exact, key=len) if exact else decimal

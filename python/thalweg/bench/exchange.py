@@ -25,6 +25,10 @@ class CorruptError(ThalwegError, ValueError):
     """What arrived is not what was sent."""
 
 
+class PairBrokenError(ThalwegError, ConnectionError):
+    """The other side ended first: its failure is the cause."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """What both sides do next: `repeats` timed items of one size after `warmup` untimed ones."""
@@ -78,7 +82,7 @@ def produce(side: Producer, batch: Batch, channel: socket.socket, consumer_pid: 
         if not batch.together:
             channel.sendall(_READY)
         if batch.sampled(position):
-            channel.sendall(zlib.crc32(memoryview(array)).to_bytes(4, "little"))
+            channel.sendall(zlib.crc32(array.data).to_bytes(4, "little"))
         _expect(channel, _DONE)
         if position >= batch.warmup:
             times.append(begin_end)
@@ -118,7 +122,7 @@ def consume(side: Consumer, batch: Batch, channel: socket.socket) -> list[tuple[
             raise CorruptError(f"bench: item {index} arrived with the stamp {stamp}; expected its own index")
         if batch.sampled(position):
             expected = int.from_bytes(_receive(channel, 4), "little")
-            found = zlib.crc32(memoryview(got))
+            found = zlib.crc32(got.data)
             if found != expected:
                 raise CorruptError(
                     f"bench: item {index} arrived with checksum {found:#010x}; sent was {expected:#010x}"
@@ -168,7 +172,7 @@ def _receive(channel: socket.socket, count: int) -> bytes:
     while len(got) < count:
         part = channel.recv(count - len(got))
         if not part:
-            raise ConnectionError("bench: the other side of the pair is gone")
+            raise PairBrokenError("bench: the other side of the pair is gone")
         got += part
     return got
 

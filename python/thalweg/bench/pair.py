@@ -121,7 +121,11 @@ class Pair:
                 f"bench: {self.contender.name}: the {role} ended without an answer, exit status {codes}"
             ) from None
         if message[0] == "failed":
-            raise ComponentFailedError(f"bench: {self.contender.name}: the {role} failed: {message[1]}")
+            _, cause, is_consequence = message
+            other = next(name for name in self._sides if name != role)
+            if is_consequence and self._sides[other].poll(_STOP_S):
+                self._receive(other, self._sides[other])
+            raise ComponentFailedError(f"bench: {self.contender.name}: the {role} failed: {cause}")
         self._inbox[role].append(message)
 
     def __exit__(

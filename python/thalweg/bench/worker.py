@@ -8,12 +8,11 @@ import os
 import signal
 import socket
 import sys
-import traceback
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from thalweg.bench.contender import Consumer, Contender, Producer
-from thalweg.bench.exchange import Batch, consume, deadline, produce
+from thalweg.bench.exchange import Batch, PairBrokenError, consume, deadline, produce
 
 Role = Literal["producer", "consumer"]
 _PR_SET_PDEATHSIG = 1
@@ -41,7 +40,7 @@ def main(arguments: list[str]) -> None:
             return  # the conductor is gone: so are we
         except Exception as error:
             with contextlib.suppress(OSError):
-                control.send(("failed", f"{type(error).__name__}: {error}", traceback.format_exc()))
+                control.send(("failed", f"{type(error).__name__}: {error}", isinstance(error, PairBrokenError)))
 
 
 def _serve(contender: Contender, role: str, control: Connection[Any, Any], kept: contextlib.ExitStack) -> None:

@@ -124,10 +124,11 @@ def _chosen(names: list[str] | None, folder: Path | None, output: Output) -> lis
 
 
 def _print(output: Output, found: list[dict[str, Any]], limits: dict[str, Any]) -> None:
+    from thalweg.bench.contender import OPERATIONS
     from thalweg.sizes import format_size
 
     compared = any(row["of_iceoryx2"] is not None for row in found)
-    for operation in dict.fromkeys(row["operation"] for row in found):
+    for operation in (known for known in OPERATIONS if any(row["operation"] == known for row in found)):
         columns = ["backend", "size", "median µs", "p99 µs", "GB/s", "of memcpy", "round trips"]
         output.table(
             operation,

@@ -61,10 +61,12 @@ def examine() -> list[Item]:
 def _native() -> Item:
     how = "make setup (needs Rust 1.85 or newer)"
     try:
-        from thalweg import _native as native
-    except ImportError:
+        import thalweg.staging  # noqa: F401
+
+        version = importlib.metadata.version("thalweg")
+    except (ImportError, importlib.metadata.PackageNotFoundError):
         return Item("native library", False, "not built", "staging service", how)
-    return Item("native library", True, str(native.__version__), "staging service", how)
+    return Item("native library", True, version, "staging service", how)
 
 
 def _library(name: str, needed_for: str, how: str) -> Item:

@@ -48,12 +48,13 @@ def serve(
     from thalweg.cli.output import Output
     from thalweg.errors import ConfigError
     from thalweg.sizes import parse_size
-    from thalweg.staging import Server
 
     if listen and not token:
         raise ConfigError("serve: --listen needs a shared secret; set THALWEG_TOKEN or give --token")
     limit = parse_size(memory_limit) if memory_limit else None
     output = Output(json_path)
+    from thalweg.staging import Server
+
     # Blocked before the service starts its threads, so that only sigwait below takes them.
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)

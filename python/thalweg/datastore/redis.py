@@ -188,7 +188,9 @@ class RedisBackend(Backend):
         try:
             yield
         except errors.AuthenticationError as error:
-            raise AccessError(f"{operation}: the Redis server at {self._where} refused the password: {error}") from error
+            raise AccessError(
+                f"{operation}: the Redis server at {self._where} refused the password: {error}"
+            ) from error
         except (errors.ConnectionError, errors.TimeoutError) as error:
             raise ServerGoneError(f"{operation}: the Redis server at {self._where} does not answer: {error}") from error
         except errors.OutOfMemoryError as error:
@@ -199,5 +201,7 @@ class RedisBackend(Backend):
         except errors.ResponseError as error:
             text = cast(str, str(error))
             if "OOM" in text:
-                raise FullError(f"{operation}: the Redis server at {self._where} has reached its memory limit") from error
+                raise FullError(
+                    f"{operation}: the Redis server at {self._where} has reached its memory limit"
+                ) from error
             raise InvalidError(f"{operation}: the Redis server at {self._where} refused: {error}") from error

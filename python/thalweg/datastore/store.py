@@ -258,7 +258,9 @@ class DataStore:
     def __enter__(self) -> DataStore:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _read(self, key: str, deadline: float, timeout_s: float, into: Array | None) -> Any:

@@ -185,7 +185,9 @@ def _figure(x: str, y: str) -> Figure:
 
 def _thinned(count: int, most: int) -> npt.NDArray[np.bool_]:
     """Which of `count` marks to keep so that about `most`, evenly spread, are left."""
-    return np.arange(count) % max(1, -(-count // max(1, most))) == 0
+    every = max(1, -(-count // max(1, most)))
+    kept: npt.NDArray[np.bool_] = np.arange(count) % every == 0
+    return kept
 
 
 def _thinned_where(mask: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.bool_]:

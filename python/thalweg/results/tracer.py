@@ -129,9 +129,7 @@ class Tracer:
                 buffer, at = self._map, self._position
                 if length:
                     buffer[at + 40 : at + 40 + length] = key_bytes  # type: ignore[index]
-                _pack(
-                    buffer, at, 0, code, name_number, length, backend_number, iteration, size_bytes, start_ns, end_ns
-                )
+                _pack(buffer, at, 0, code, name_number, length, backend_number, iteration, size_bytes, start_ns, end_ns)
                 buffer[at] = 1  # type: ignore[index]  # the tag last: the record is there as a whole or not at all
                 self._position = at + size
                 self.events += 1

@@ -27,7 +27,8 @@ class _Writer(Producer):
 
     def loan(self, index: int, array: Array) -> Array:
         self._loan = self._client.loan("item", array.shape, array.dtype, version=index, timeout_s=TIMEOUT_S)
-        return self._loan.__enter__()
+        lent: Array = self._loan.__enter__()
+        return lent
 
     def seal(self, index: int) -> None:
         assert self._loan is not None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from thalweg.results import Artifact, ComponentRecord, ResultTable, RunFolder
 
@@ -71,8 +69,3 @@ def make_run(path: Path, *, name: str | None = None, slower: float = 1.0, iterat
     run.artifacts = [Artifact("True, predicted, difference", "fields.png", "figure")]
     run.finish()
     return path
-
-
-@pytest.fixture
-def run_at() -> Callable[..., Path]:
-    return make_run
