@@ -49,8 +49,10 @@ def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
     return content
 
 
-def checked(model: type[Model], content: Mapping[str, Any], what: str) -> Model:
-    """Return `content` as a `model`.
+def checked(
+    model: type[Model], content: Mapping[str, Any], what: str, *, context: Mapping[str, Any] | None = None
+) -> Model:
+    """Return `content` as a `model`; `context` reaches the model's validators.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def checked(model: type[Model], content: Mapping[str, Any], what: str) -> Model:
     from pydantic import ValidationError
 
     try:
-        return model.model_validate(dict(content))
+        return model.model_validate(dict(content), context=dict(context or {}))
     except ValidationError as error:
         lines = list(dict.fromkeys(_line(what, entry, model) for entry in error.errors()))
         raise ConfigError("\n".join(lines)) from None
