@@ -54,7 +54,9 @@ class ReplayBuffer:
         """
         inputs, targets = np.asarray(inputs), np.asarray(targets)
         if inputs.ndim < 1 or len(inputs) != len(targets):
-            raise ShapeError(f"ReplayBuffer.add: {inputs.shape[:1]} inputs and {targets.shape[:1]} targets; give as many of both")
+            raise ShapeError(
+                f"ReplayBuffer.add: {inputs.shape[:1]} inputs and {targets.shape[:1]} targets; give as many of both"
+            )
         if not len(inputs):
             return
         held_inputs, held_targets = self._storage(inputs, targets)
@@ -86,7 +88,9 @@ class ReplayBuffer:
             each = inputs[0].nbytes + targets[0].nbytes
             self._capacity = self._limit // each if each else 0
             if self._capacity < 1:
-                raise FullError(f"ReplayBuffer: one sample has {each} bytes, the limit is {self._limit}; raise replay_bytes")
+                raise FullError(
+                    f"ReplayBuffer: one sample has {each} bytes, the limit is {self._limit}; raise replay_bytes"
+                )
             self._inputs = np.empty((self._capacity, *inputs.shape[1:]), inputs.dtype)
             self._targets = np.empty((self._capacity, *targets.shape[1:]), targets.dtype)
         for what, held, new in (("inputs", self._inputs, inputs), ("targets", self._targets, targets)):

@@ -114,7 +114,9 @@ class AI:
         start = time.monotonic_ns()
         self.config = checked(AIConfig, load(config, "AI"), "AI")
         if (self.config.model is None) == (model is None):
-            fix = "add it, or give the argument model" if model is None else "remove it, the argument model is given too"
+            fix = (
+                "add it, or give the argument model" if model is None else "remove it, the argument model is given too"
+            )
             raise ConfigError(f"AI: model: {fix}")
         self._torch = require_torch()
         if tracer is None:
@@ -169,7 +171,9 @@ class AI:
         except (IndexError, KeyError, ValueError):
             different = False
         if not different:
-            raise InvalidError(f"AI.follow: pattern {pattern!r} does not number its keys; give one {{}}, as in 'field/{{}}'")
+            raise InvalidError(
+                f"AI.follow: pattern {pattern!r} does not number its keys; give one {{}}, as in 'field/{{}}'"
+            )
         self._feeds.append(_Feed(pattern, first, step, clean))
 
     def refresh(self, timeout_s: float = 0.0) -> int:
@@ -273,7 +277,9 @@ class AI:
     def __enter__(self) -> AI:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _set_up(self, model: torch.nn.Module | None, seed: int) -> None:

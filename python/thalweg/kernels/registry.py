@@ -49,7 +49,7 @@ def kernel(name: str) -> Callable[[Registered], Registered]:
     8000
     """
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"kernel: name is {name!r}; give text that is not empty, as in @kernel(\"Smooth\")")
+        raise ConfigError(f'kernel: name is {name!r}; give text that is not empty, as in @kernel("Smooth")')
     if name in _HOME:
         raise ConfigError(f"kernel: the name {name!r} is taken; choose another than {', '.join(_HOME)}")
 

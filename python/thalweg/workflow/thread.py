@@ -28,9 +28,7 @@ class ThreadRun(Running):
         self._open = threading.Lock()
         self._closed = False
         context = contextvars.copy_context()
-        threading.Thread(
-            target=context.run, args=(self._run,), name=f"thalweg-{component.name}", daemon=True
-        ).start()
+        threading.Thread(target=context.run, args=(self._run,), name=f"thalweg-{component.name}", daemon=True).start()
 
     def filenos(self) -> list[int]:
         return [self._read]

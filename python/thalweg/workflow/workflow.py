@@ -140,7 +140,9 @@ class Workflow:
             chosen = name if name is not None else getattr(function, "__name__", None)
             component = checked_component(chosen, function, type, args or {}, dependencies, env or {}, retries)
             if component.name in self._components:
-                raise ConfigError(f"Workflow.component: the name {component.name!r} is taken; give each a name of its own")
+                raise ConfigError(
+                    f"Workflow.component: the name {component.name!r} is taken; give each a name of its own"
+                )
             self._components[component.name] = component
             return function
 
