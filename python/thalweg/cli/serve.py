@@ -59,8 +59,9 @@ def serve(
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     with Server(memory_limit_bytes=limit, when_full=when_full, socket=socket, listen=listen, token=token) as server:
-        output.line(f"serving at {server.address}" + (f" and {server.tcp_address}" if server.tcp_address else ""))
         if json_path != "-":
+            tcp = f" and {server.tcp_address}" if server.tcp_address else ""
+            output.line(f"serving at {server.address}{tcp}")
             output.line(f"clients: export THALWEG_ADDRESS='{server.address}'   (Ctrl-C ends the service)")
         row = {
             "address": server.address,
@@ -70,4 +71,5 @@ def serve(
         }
         output.write([row], limits={}, one_line=True)
         signal.sigwait(ends)
-    output.line("stopped")
+    if json_path != "-":
+        output.line("stopped")
