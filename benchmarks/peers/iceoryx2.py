@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.bench.contender import OPERATIONS, TIMEOUT_S, Array, Consumer, Contender, Producer
+from thalweg.bench.contender import OPERATIONS, TIMEOUT_S, Array, Consumer, Contender, Producer, polled
 from thalweg.errors import WaitTimeoutError
 
 
@@ -86,9 +86,7 @@ class _Subscriber(Consumer):
                     raise WaitTimeoutError(f"iceoryx2: no sample {index} within {TIMEOUT_S} s")
                 sample = receive()
         else:
-            sample = receive()
-            while sample is None:
-                sample = receive()
+            sample = polled(receive, f"sample {index}")
         self._sample = sample
         return np.frombuffer(sample.payload().as_memory_view(), np.uint64)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.bench.contender import Array, Consumer, Contender, Producer
+from thalweg.bench.contender import Array, Consumer, Contender, Producer, polled
 
 _MAP_BYTES = 2**30
 
@@ -43,12 +43,16 @@ class _Reader(Consumer):
     def get(self, index: int) -> Array:
         wanted = index.to_bytes(8, "little")
         begin = self._environment.begin
-        while True:
+
+        def look() -> Any:
             transaction = begin(buffers=True)
             if transaction.get(b"index") == wanted:
-                self._transaction = transaction
-                return np.frombuffer(transaction.get(b"item"), np.uint64)
+                return transaction
             transaction.abort()
+            return None
+
+        self._transaction = polled(look, f"item {index}")
+        return np.frombuffer(self._transaction.get(b"item"), np.uint64)
 
     def release(self, index: int) -> None:
         self._transaction.abort()

@@ -94,7 +94,8 @@ def test_a_state_machine_knows_neither_transport_nor_its_driver_nor_the_machine(
 
 
 def test_foundation_does_no_io_reads_no_clock_and_starts_no_thread() -> None:
-    forbidden = r"\bstd::(?:net|fs|thread|process|os|io)\b[\w:]*|\bstd::time::(?:Instant|SystemTime)\b"
+    # An error may carry std::io::Error as its source: naming a failure is not doing I/O.
+    forbidden = r"\bstd::(?:net|fs|thread|process|os|io(?!::Error))\b[\w:]*|\bstd::time::(?:Instant|SystemTime)\b"
     switch = ROOT / "crates/foundation/src/sync/mod.rs"  # the std/loom switch hands out yielding
     found = [
         use for path in sources("crates/foundation/src/**/*.rs") if path != switch for use in uses(path, forbidden)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.errors import WaitTimeoutError
+
+T = TypeVar("T")
 Operation = Literal["put", "loan", "get_view", "get_into", "latency"]
 Array = npt.NDArray[np.uint64]
 
@@ -17,6 +22,24 @@ OPERATIONS: tuple[Operation, ...] = ("put", "loan", "get_view", "get_into", "lat
 
 #: No call of a contender may wait longer than this for its other side.
 TIMEOUT_S = 60.0
+
+
+def polled(look: Callable[[], T | None], what: str) -> T:
+    """Spin on `look` until it finds something; the clock is read once in a thousand turns.
+
+    Raises
+    ------
+    WaitTimeoutError
+        When there is nothing within `TIMEOUT_S`.
+    """
+    deadline = monotonic() + TIMEOUT_S
+    while True:
+        for _ in range(1000):
+            found = look()
+            if found is not None:
+                return found
+        if monotonic() > deadline:
+            raise WaitTimeoutError(f"bench: {what} did not arrive within {TIMEOUT_S:.0f} s")
 
 
 class Producer(ABC):

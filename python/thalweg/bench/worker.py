@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import os
 import signal
 import socket
@@ -11,11 +12,12 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from thalweg.bench.contender import Consumer, Contender, Producer
+from thalweg.bench.contender import TIMEOUT_S, Consumer, Contender, Producer
 from thalweg.bench.exchange import Batch, PairBrokenError, consume, deadline, produce
 
 Role = Literal["producer", "consumer"]
 _PR_SET_PDEATHSIG = 1
+_STUCK_S = 3 * TIMEOUT_S
 
 
 def main(arguments: list[str]) -> None:
@@ -69,6 +71,7 @@ def _serve(contender: Contender, role: str, control: Connection[Any, Any], kept:
         side.prepare(batches[0].size_bytes)
         control.send(("prepared",))
         control.recv()
+        faulthandler.dump_traceback_later(_STUCK_S)  # says where, before the conductor gives up
         times = []
         for batch in batches:
             if isinstance(side, Producer):
@@ -76,6 +79,7 @@ def _serve(contender: Contender, role: str, control: Connection[Any, Any], kept:
             else:
                 times.append(consume(side, batch, channel))
         side.finish()
+        faulthandler.cancel_dump_traceback_later()
         control.send(("times", times))
     side.close()
     control.send(("closed",))
