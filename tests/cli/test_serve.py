@@ -34,16 +34,16 @@ def test_serve_prints_its_address_serves_and_stops(end: signal.Signals) -> None:
 
 
 def test_serve_listens_for_other_nodes_with_a_token() -> None:
-    command = [*PROGRAM, "serve", "--listen", "127.0.0.1:0", "--token", "secret", "--json", "-"]
+    command = [*PROGRAM, "serve", "--listen", "127.0.0.1:0", "--token", "long-enough-secret", "--json", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             assert server.stdout is not None
             address = json.loads(server.stdout.readline())["rows"][0]["tcp_address"]
-            with staging.Client(address, token="secret") as client:
+            with staging.Client(address, token="long-enough-secret") as client:
                 client.put("x", b"bytes")
                 assert bytes(client.get("x", timeout_s=DEADLINE_S)) == b"bytes"
             with pytest.raises(PermissionError):
-                staging.Client(address, token="wrong")
+                staging.Client(address, token="another-wrong-secret")
         finally:
             server.terminate()
             server.wait(DEADLINE_S)

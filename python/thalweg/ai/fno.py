@@ -36,7 +36,9 @@ class SpectralConvolution(torch.nn.Module):
         before, batch, ny, nx = x.shape
         modes = self._modes
         if min(ny, nx) < 2 * modes:
-            raise ShapeError(f"FNO2d: a field of {ny} x {nx} points has no {modes} modes; expected at least {2 * modes}")
+            raise ShapeError(
+                f"FNO2d: a field of {ny} x {nx} points has no {modes} modes; expected at least {2 * modes}"
+            )
         along_x, along_y, back_y, back_x = self._matrices(ny, nx, x.device)
         spectrum = torch.view_as_complex((x.reshape(-1, nx) @ along_x).view(before, batch, ny, modes, 2))
         low = (along_y @ spectrum).permute(2, 3, 1, 0).reshape(-1, batch, before)

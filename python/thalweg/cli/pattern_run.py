@@ -45,6 +45,7 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
             options, folder, lambda progress: tell(progress.component, progress.done, progress.total, progress.note)
         )
     page = write_report(folder)
+    output.table("Events", *_events(run.events()))
     for table in run.tables:
         output.table(table.title, table.columns, table.rows)
     if run.summary:
@@ -60,6 +61,27 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
     output.write(component_rows(folder))
     if run.status != "done":
         raise typer.Exit(INTERRUPTED if run.status == "interrupted" else FAILED)
+
+
+def _events(table: Any) -> tuple[list[str], list[list[object]]]:
+    """Columns and rows of what happened: numbers, times and throughput by component and kind."""
+    from thalweg.results import statistics
+
+    columns = ["component", "kind", "name", "events", "MB", "mean ms", "p99 ms", "GB/s"]
+    rows: list[list[object]] = [
+        [
+            f"{row['component']}[{row['rank']}]" if row["rank"] else row["component"],
+            row["kind"],
+            row["name"],
+            row["events"],
+            row["bytes"] / 1e6 if row["bytes"] else None,
+            row["mean_s"] * 1e3,
+            row["p99_s"] * 1e3,
+            row["bytes_per_s"] / 1e9 if row["bytes"] else None,
+        ]
+        for row in statistics(table)
+    ]
+    return columns, rows
 
 
 def next_folder(name: str, parent: Path = Path("runs")) -> Path:

@@ -19,14 +19,16 @@ _REPLACE = Annotated[bool, typer.Option("--replace", help="Replace an earlier ru
 
 
 def register(app: typer.Typer, arguments: Sequence[str]) -> None:
-    """Add ``run`` with one subcommand a pattern; their models are imported only when ``run`` is what was called."""
+    """Add ``run`` with one subcommand a pattern; a pattern's model is imported only when that pattern is called."""
     group = typer.Typer(no_args_is_help=True, help="Run a ready-made workflow and report on it.")
     app.add_typer(group, name="run")
-    if next((word for word in arguments if not word.startswith("-")), None) == "run":
+    words = [word for word in arguments if not word.startswith("-")]
+    if words[:1] == ["run"]:
         from thalweg.patterns import PATTERNS
 
         for name, pattern in PATTERNS.items():
-            group.command(name, help=_help(name, pattern))(_command(name, pattern))
+            called = words[1:2] == [name]
+            group.command(name, help=_help(name, pattern))(_command(name, pattern) if called else _not_called)
 
 
 def _command(name: str, pattern: Any) -> Any:
@@ -51,6 +53,10 @@ def _command(name: str, pattern: Any) -> Any:
     guarded.__signature__ = signature  # type: ignore[attr-defined]
     guarded.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     return guarded
+
+
+def _not_called() -> None:
+    """Stands for a pattern in the list of patterns."""
 
 
 def _help(name: str, pattern: Any) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import signal
+from collections.abc import Callable, Iterator
+from socket import socketpair
 from typing import Annotated, Literal
 
 import typer
@@ -43,7 +47,7 @@ def serve(
 
         thalweg serve --socket @climate --memory-limit 4GiB --when-full drop_oldest
 
-        THALWEG_TOKEN=secret thalweg serve --listen 0.0.0.0:7000
+        THALWEG_TOKEN=a-long-secret thalweg serve --listen 0.0.0.0:7000
     """
     from thalweg.cli.output import Output
     from thalweg.errors import ConfigError
@@ -55,9 +59,6 @@ def serve(
     output = Output(json_path)
     from thalweg.staging import Server
 
-    # Blocked before the service starts its threads, so that only sigwait below takes them.
-    ends = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     with Server(memory_limit_bytes=limit, when_full=when_full, socket=socket, listen=listen, token=token) as server:
         if json_path != "-":
             tcp = f" and {server.tcp_address}" if server.tcp_address else ""
@@ -69,7 +70,24 @@ def serve(
             "memory_limit_bytes": limit,
             "when_full": when_full,
         }
-        output.write([row], limits={}, one_line=True)
-        signal.sigwait(ends)
+        with _interruption() as interrupted:
+            output.write([row], limits={}, one_line=True)
+            interrupted()
     if json_path != "-":
         output.line("stopped")
+
+
+@contextlib.contextmanager
+def _interruption() -> Iterator[Callable[[], object]]:
+    """A function that blocks until SIGINT or SIGTERM, in whatever thread, also when it came before the call."""
+    near, far = socketpair()
+    with near, far:
+        far.setblocking(False)
+        earlier = {end: signal.signal(end, lambda number, frame: None) for end in (signal.SIGINT, signal.SIGTERM)}
+        signal.set_wakeup_fd(far.fileno())
+        try:
+            yield functools.partial(near.recv, 1)
+        finally:
+            signal.set_wakeup_fd(-1)
+            for end, handler in earlier.items():
+                signal.signal(end, handler)

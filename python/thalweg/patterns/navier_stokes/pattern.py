@@ -16,7 +16,10 @@ from thalweg.workflow import Progress, Workflow
 
 def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
     """Run solver and trainer as processes, draw the figure, and fill the result folder."""
-    with recorded_run("navier-stokes", options, folder) as record, server_for(options.backend, "navier-stokes", folder) as server:
+    with (
+        recorded_run("navier-stokes", options, folder) as record,
+        server_for(options.backend, "navier-stokes", folder) as server,
+    ):
         workflow = Workflow("navier-stokes", record)
         shared = {"server_info": server.get_server_info(), "options": options.model_dump()}
         arrays = folder / "fields.npz"

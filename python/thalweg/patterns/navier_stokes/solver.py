@@ -36,11 +36,15 @@ class VorticitySolver:
 
     def __init__(self, vorticity: Array, viscosity: float, time_step: float, forcing: Array | None = None) -> None:
         if vorticity.ndim != 3 or vorticity.shape[1] != vorticity.shape[2] or vorticity.shape[1] < 8:
-            raise InvalidError(f"VorticitySolver: vorticity has shape {vorticity.shape}; expected (members, n, n), n from 8")
+            raise InvalidError(
+                f"VorticitySolver: vorticity has shape {vorticity.shape}; expected (members, n, n), n from 8"
+            )
         if vorticity.shape[1] % 2:
             raise InvalidError(f"VorticitySolver: the grid has {vorticity.shape[1]} points a side; give an even number")
         if viscosity < 0 or time_step <= 0:
-            raise InvalidError(f"VorticitySolver: viscosity {viscosity} and time_step {time_step}; give 0 or more, and more than 0")
+            raise InvalidError(
+                f"VorticitySolver: viscosity {viscosity} and time_step {time_step}; give 0 or more, and more than 0"
+            )
         n = vorticity.shape[1]
         self.n, self.time_step, self.time = n, time_step, 0.0
         kx = np.fft.rfftfreq(n, 1 / n)[np.newaxis, :]

@@ -45,7 +45,9 @@ def train(server_info: dict[str, Any], options: dict[str, Any], arrays: str) -> 
             elapsed = time.monotonic() - start
             share = (number + 1) / chosen.iterations if chosen.iterations else elapsed / chosen.train_s
             ai.set_learning_rate(chosen.learning_rate * _schedule(share))
-            done, total = (number + 1, chosen.iterations) if chosen.iterations else (min(elapsed, chosen.train_s), chosen.train_s)
+            done, total = (
+                (number + 1, chosen.iterations) if chosen.iterations else (min(elapsed, chosen.train_s), chosen.train_s)
+            )
             report_progress(done, total, f"loss {loss:.4f}, {ai.replay.added} pairs")
 
         record = ai.train(
