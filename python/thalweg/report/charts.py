@@ -45,7 +45,7 @@ def throughput(groups: Sequence[tuple[str, Events]]) -> Figure:
             customdata=np.stack([shown.size_bytes / 1e6, shown.duration_s * 1e3], axis=-1),
             hovertemplate="%{y:.3g} GB/s<br>%{customdata[0]:.3g} MB in %{customdata[1]:.3g} ms<br>at %{x:.4f} s",
         )
-    figure.update_yaxes(type="log", dtick="D2")
+    _logarithmic(figure)
     return figure
 
 
@@ -63,7 +63,7 @@ def latency(groups: Sequence[tuple[str, Events]]) -> Figure:
             line={"color": PALETTE[place % len(PALETTE)], "width": 2},
             hovertemplate=f"%{{x}} of {len(events)} took at most %{{y:.4g}} µs",
         )
-    figure.update_yaxes(type="log", dtick="D2")
+    _logarithmic(figure)
     figure.update_xaxes(type="category")
     return figure
 
@@ -170,17 +170,26 @@ def _figure(x: str, y: str) -> Figure:
     figure = Figure()
     figure.update_layout(
         height=340,
-        margin={"l": 70, "r": 20, "t": 16, "b": 50},
+        margin={"l": 70, "r": 44, "t": 16, "b": 50},
         paper_bgcolor="white",
         plot_bgcolor="white",
         font={"family": "system-ui, sans-serif", "size": 13, "color": "#1d2733"},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         hovermode="closest",
+        modebar={"orientation": "v"},
     )
     line = {"gridcolor": "#e3e7ec", "linecolor": "#9aa4b0", "ticks": "outside", "zeroline": False, "automargin": True}
     figure.update_xaxes(title=x, **line)
     figure.update_yaxes(title=y, **line)
     return figure
+
+
+def _logarithmic(figure: Figure) -> None:
+    """Make the y axis logarithmic, with ticks at 1, 2, 5 when there are few decades to read them in."""
+    values = np.concatenate([np.asarray(trace.y, dtype=np.float64) for trace in figure.data] or [np.ones(1)])
+    values = values[values > 0]
+    decades = np.log10(values.max() / values.min()) if len(values) else 0.0
+    figure.update_yaxes(type="log", dtick=1 if decades > 2 else "D2", tickformat="~g")
 
 
 def _thinned(count: int, most: int) -> npt.NDArray[np.bool_]:
