@@ -28,9 +28,7 @@ pub fn dtype_of(operation: &str, descr: &Bound<'_, PyArrayDescr>) -> PyResult<DT
         return Err(refuse("have fields; put each field as an array of its own"));
     }
     if descr.is_native_byteorder() == Some(false) {
-        return Err(refuse(
-            "are byte-swapped; convert them with astype(dtype.newbyteorder('='))",
-        ));
+        return Err(refuse("are byte-swapped; convert them with astype(dtype.newbyteorder('='))"));
     }
     let size = u32::try_from(descr.itemsize()).unwrap_or(u32::MAX);
     DType::new(descr.kind(), size)
@@ -41,28 +39,18 @@ pub fn dtype_of(operation: &str, descr: &Bound<'_, PyArrayDescr>) -> PyResult<DT
 
 /// Looks at `array`; `plain` makes it bytes without a shape of their own.
 pub fn seen(operation: &str, array: &Bound<'_, PyUntypedArray>, plain: bool) -> PyResult<Seen> {
-    let dtype = if plain {
-        DType::BYTES
-    } else {
-        dtype_of(operation, &array.dtype())?
-    };
+    let dtype = if plain { DType::BYTES } else { dtype_of(operation, &array.dtype())? };
     let extents: Vec<u64> = array.shape().iter().map(|n| *n as u64).collect();
     let shape = shape_of(&extents, dtype)?;
     let strides = array.strides().iter().map(|s| *s as i64).collect();
     // SAFETY: the array object is alive and its data pointer is a plain field.
     let start = unsafe { (*array.as_array_ptr()).fields.data as usize };
-    Ok(Seen {
-        shape,
-        strides,
-        start: Address(start),
-    })
+    Ok(Seen { shape, strides, start: Address(start) })
 }
 
 /// The shape with `extents` and `dtype`.
 pub fn shape_of(extents: &[u64], dtype: DType) -> PyResult<Shape> {
-    Extents::new(extents)
-        .and_then(|e| Shape::new(dtype, e))
-        .map_err(raised)
+    Extents::new(extents).and_then(|e| Shape::new(dtype, e)).map_err(raised)
 }
 
 /// Whether NumPy lets anybody write into `array`.

@@ -25,10 +25,7 @@ fn key_of(operation: &str, name: &str, version: i64) -> PyResult<Key> {
         let detail = format!("version {version}; accepted are 0 and above");
         return Err(raised(Error::new(Kind::Invalid, operation, detail)));
     };
-    Ok(Key {
-        name: Name::new(operation, name).map_err(raised)?,
-        version: Version(version),
-    })
+    Ok(Key { name: Name::new(operation, name).map_err(raised)?, version: Version(version) })
 }
 
 impl Client {
@@ -65,10 +62,7 @@ impl Client {
             };
             Ok((thalweg::Client::connect(&address, identity, patience)?, address))
         })?;
-        Ok(Client {
-            client: Mutex::new(Some(Arc::new(client))),
-            address,
-        })
+        Ok(Client { client: Mutex::new(Some(Arc::new(client))), address })
     }
 
     #[pyo3(signature = (name, array, version, replace, plain, timeout_s))]
@@ -88,16 +82,7 @@ impl Client {
         waiting(py, within, move |patience| {
             let Address(start) = seen.start;
             // SAFETY: the caller's reference keeps the array, whose shape and strides NumPy vouches for.
-            unsafe {
-                client.put(
-                    key,
-                    seen.shape,
-                    start as *const u8,
-                    &seen.strides,
-                    replace,
-                    patience,
-                )
-            }
+            unsafe { client.put(key, seen.shape, start as *const u8, &seen.strides, replace, patience) }
         })
     }
 
@@ -117,12 +102,7 @@ impl Client {
         let within = seconds("stage.put", timeout_s)?;
         let mut loan = waiting(py, within, |patience| client.loan(key, shape, replace, patience))?;
         let start = Address(loan.start() as usize);
-        Ok(Loan {
-            loan: Mutex::new(loan),
-            _client: client,
-            shape,
-            start,
-        })
+        Ok(Loan { loan: Mutex::new(loan), _client: client, shape, start })
     }
 
     #[pyo3(signature = (name, version, timeout_s))]
@@ -161,11 +141,7 @@ impl Client {
         }
         waiting(py, within, move |patience| {
             let Address(start) = seen.start;
-            let target = Target {
-                shape: seen.shape,
-                start: start as *mut u8,
-                strides: &seen.strides,
-            };
+            let target = Target { shape: seen.shape, start: start as *mut u8, strides: &seen.strides };
             // SAFETY: the caller's reference keeps the array, which NumPy says is writable.
             unsafe { client.get_into(key, target, patience) }
         })
@@ -184,9 +160,7 @@ impl Client {
         timeout_s: f64,
     ) -> PyResult<Vec<u32>> {
         let client = self.open()?;
-        let keys = keys
-            .iter()
-            .map(|(name, version)| key_of("stage.wait", name, *version));
+        let keys = keys.iter().map(|(name, version)| key_of("stage.wait", name, *version));
         let keys: Vec<Key> = keys.collect::<PyResult<_>>()?;
         let within = seconds("stage.wait", timeout_s)?;
         waiting(py, within, |patience| client.wait(&keys, all, patience))
@@ -205,13 +179,7 @@ impl Client {
         let row = |e: thalweg::Entry| {
             let shape: Shape = e.shape;
             let name = e.key.name.as_str().to_string();
-            (
-                name,
-                e.key.version.0,
-                shape.dtype().to_string(),
-                shape.extents().to_vec(),
-                shape.size().0,
-            )
+            (name, e.key.version.0, shape.dtype().to_string(), shape.extents().to_vec(), shape.size().0)
         };
         Ok(entries.into_iter().map(row).collect())
     }
@@ -254,10 +222,7 @@ impl Loan {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         waiting(py, PROMPT, |patience: Patience<'_>| {
-            self.loan
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .commit(patience)
+            self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience)
         })
     }
 

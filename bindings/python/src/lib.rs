@@ -1,5 +1,6 @@
 //! Python's face of the façade: `thalweg._native`. Converts, never decides.
 #![allow(missing_docs)] // documented in python/thalweg/staging, where users read
+#![allow(clippy::too_many_arguments)] // Python's keyword arguments
 
 mod arrays;
 mod client;
@@ -18,9 +19,7 @@ fn limit_memcpy(py: Python<'_>, size_bytes: u64, repeats: usize) -> Vec<f64> {
 
 #[pyfunction]
 fn limit_unix_round_trip(py: Python<'_>, count: usize) -> PyResult<Vec<f64>> {
-    let times = py
-        .detach(|| limits::unix_round_trip(count))
-        .map_err(failure::raised)?;
+    let times = py.detach(|| limits::unix_round_trip(count)).map_err(failure::raised)?;
     Ok(times.into_iter().map(|t| t.0 as f64 * 1e-9).collect())
 }
 

@@ -45,23 +45,10 @@ impl Server {
                 return Err(raised(Error::new(Kind::Invalid, "server", detail)));
             }
         };
-        let settings = Settings {
-            limit: memory_limit_bytes.map(Bytes),
-            when_full,
-            socket,
-            listen,
-            token,
-        };
+        let settings = Settings { limit: memory_limit_bytes.map(Bytes), when_full, socket, listen, token };
         let server = py.detach(|| thalweg::Server::start(settings)).map_err(raised)?;
-        let (address, tcp_address) = (
-            server.address().to_string(),
-            server.tcp_address().map(str::to_string),
-        );
-        Ok(Server {
-            server: Mutex::new(Some(server)),
-            address,
-            tcp_address,
-        })
+        let (address, tcp_address) = (server.address().to_string(), server.tcp_address().map(str::to_string));
+        Ok(Server { server: Mutex::new(Some(server)), address, tcp_address })
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -30,11 +30,5 @@ pub fn waiting<T: Send>(
         })
     };
     let done = py.detach(|| work(Patience { within, tick: &tick }));
-    done.map_err(|e| {
-        signal
-            .lock()
-            .ok()
-            .and_then(|mut s| s.take())
-            .unwrap_or_else(|| raised(e))
-    })
+    done.map_err(|e| signal.lock().ok().and_then(|mut s| s.take()).unwrap_or_else(|| raised(e)))
 }

@@ -25,21 +25,13 @@ pub fn memcpy(bytes: Bytes, repeats: usize) -> Vec<Nanos> {
 pub fn unix_round_trip(count: usize) -> Result<Vec<Nanos>> {
     let io = |e: rustix::io::Errno| Error::io("limits.unix_round_trip", e);
     use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
-    let (ours, theirs): (OwnedFd, OwnedFd) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(io)?;
+    let (ours, theirs): (OwnedFd, OwnedFd) =
+        socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(io)?;
     const WARM: usize = 20;
     // SAFETY: the child only reads, writes and exits, which is allowed after a fork of a process with threads.
     let child = unsafe { libc::fork() };
     if child < 0 {
-        return Err(Error::io(
-            "limits.unix_round_trip",
-            std::io::Error::last_os_error(),
-        ));
+        return Err(Error::io("limits.unix_round_trip", std::io::Error::last_os_error()));
     }
     let mut byte = [0u8];
     if child == 0 {
@@ -69,11 +61,7 @@ pub fn unix_round_trip(count: usize) -> Result<Vec<Nanos>> {
     if whole {
         Ok(times)
     } else {
-        Err(Error::new(
-            Kind::Io,
-            "limits.unix_round_trip",
-            "the other process ended",
-        ))
+        Err(Error::new(Kind::Io, "limits.unix_round_trip", "the other process ended"))
     }
 }
 

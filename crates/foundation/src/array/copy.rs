@@ -51,20 +51,13 @@ struct Axis {
 fn merged(shape: &Shape, from: &Strides, to: &Strides) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::with_capacity(from.len());
     for (i, count) in shape.extents().iter().enumerate() {
-        let axis = Axis {
-            count: *count as usize,
-            from: from[i],
-            to: to[i],
-        };
+        let axis = Axis { count: *count as usize, from: from[i], to: to[i] };
         match axes.last_mut() {
             _ if axis.count == 1 => {}
             Some(outer)
                 if outer.from == axis.from * axis.count as i64 && outer.to == axis.to * axis.count as i64 =>
             {
-                *outer = Axis {
-                    count: outer.count * axis.count,
-                    ..axis
-                };
+                *outer = Axis { count: outer.count * axis.count, ..axis };
             }
             _ => axes.push(axis),
         }
@@ -111,12 +104,7 @@ unsafe fn each(axes: &[Axis], from: *const u8, to: *mut u8, element: &impl Fn(*c
     for i in 0..axis.count as i64 {
         // SAFETY: positions 0..count along an axis of the caller's arrays.
         unsafe {
-            each(
-                inner,
-                from.offset((i * axis.from) as isize),
-                to.offset((i * axis.to) as isize),
-                element,
-            )
+            each(inner, from.offset((i * axis.from) as isize), to.offset((i * axis.to) as isize), element)
         }
     }
 }
@@ -130,12 +118,8 @@ unsafe fn tiles(axes: &[Axis], from: *const u8, to: *mut u8, element: &impl Fn(*
         return unsafe { each(axes, from, to, element) };
     };
     let (a, b) = (axes[short], axes[last]);
-    let outer: Vec<Axis> = axes
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| *i != short && *i != last)
-        .map(|(_, a)| *a)
-        .collect();
+    let outer: Vec<Axis> =
+        axes.iter().enumerate().filter(|(i, _)| *i != short && *i != last).map(|(_, a)| *a).collect();
     let plane = |from: *const u8, to: *mut u8| {
         for i0 in (0..a.count).step_by(TILE) {
             for j0 in (0..b.count).step_by(TILE) {

@@ -85,12 +85,9 @@ mod tests {
 
     #[test]
     fn types_survive_a_word_and_unknown_ones_are_refused() {
-        for (kind, size, name) in [
-            (b'f', 8, "float64"),
-            (b'c', 8, "complex64"),
-            (b'V', 12, "V12"),
-            (b'B', 1, "bytes"),
-        ] {
+        for (kind, size, name) in
+            [(b'f', 8, "float64"), (b'c', 8, "complex64"), (b'V', 12, "V12"), (b'B', 1, "bytes")]
+        {
             let dtype = DType::new(kind, size).unwrap();
             assert_eq!(DType::from_word(dtype.to_word()).unwrap(), dtype);
             assert_eq!(dtype.to_string(), name);

@@ -17,22 +17,14 @@ impl Region {
     /// # Errors
     /// `Shape` when the two differ in dimensions, or an upper corner overflows.
     pub fn new(lower: &[u64], extent: &[u64]) -> Result<Region> {
-        let region = Region {
-            lower: Extents::new(lower)?,
-            extent: Extents::new(extent)?,
-        };
+        let region = Region { lower: Extents::new(lower)?, extent: Extents::new(extent)? };
         if lower.len() != extent.len() {
-            let detail = format!(
-                "lower {:?} and extent {:?} differ in dimensions",
-                region.lower, region.extent
-            );
+            let detail =
+                format!("lower {:?} and extent {:?} differ in dimensions", region.lower, region.extent);
             return Err(Error::new(Kind::Shape, "region", detail));
         }
         if lower.iter().zip(extent).any(|(l, e)| l.checked_add(*e).is_none()) {
-            let detail = format!(
-                "lower {:?} plus extent {:?} overflows",
-                region.lower, region.extent
-            );
+            let detail = format!("lower {:?} plus extent {:?} overflows", region.lower, region.extent);
             return Err(Error::new(Kind::Shape, "region", detail));
         }
         Ok(region)
@@ -133,10 +125,7 @@ mod tests {
 
     fn boxes() -> impl Strategy<Value = (Region, Region)> {
         (1usize..4).prop_flat_map(|dims| {
-            let one = (
-                prop::collection::vec(0u64..6, dims),
-                prop::collection::vec(0u64..6, dims),
-            );
+            let one = (prop::collection::vec(0u64..6, dims), prop::collection::vec(0u64..6, dims));
             (one.clone(), one).prop_map(|((al, ae), (bl, be))| {
                 (Region::new(&al, &ae).unwrap(), Region::new(&bl, &be).unwrap())
             })
@@ -144,9 +133,7 @@ mod tests {
     }
 
     fn has(region: &Region, cell: &[u64]) -> bool {
-        cell.iter()
-            .enumerate()
-            .all(|(i, c)| region.lower()[i] <= *c && *c < region.upper(i))
+        cell.iter().enumerate().all(|(i, c)| region.lower()[i] <= *c && *c < region.upper(i))
     }
 
     fn cells(dims: usize) -> Vec<Vec<u64>> {
@@ -174,10 +161,7 @@ mod tests {
     #[test]
     fn a_region_beyond_the_last_index_is_refused() {
         let error = Region::new(&[u64::MAX], &[1]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "region: lower (18446744073709551615,) plus extent (1,) overflows"
-        );
+        assert_eq!(error.to_string(), "region: lower (18446744073709551615,) plus extent (1,) overflows");
         assert!(Region::new(&[0, 0], &[1]).is_err());
     }
 }

@@ -27,10 +27,7 @@ impl Extents {
         }
         let mut all = [0; MAX_DIMS];
         all[..values.len()].copy_from_slice(values);
-        Ok(Extents {
-            dims: values.len() as u8,
-            values: all,
-        })
+        Ok(Extents { dims: values.len() as u8, values: all })
     }
 
     /// The numbers, slowest axis first.
@@ -102,10 +99,8 @@ impl Shape {
     /// `Shape` when its size in bytes overflows 63 bits.
     pub fn new(dtype: DType, extents: Extents) -> Result<Shape> {
         let zero = extents.as_slice().contains(&0);
-        let size = extents
-            .as_slice()
-            .iter()
-            .try_fold(u64::from(dtype.size()), |size, n| size.checked_mul(*n));
+        let size =
+            extents.as_slice().iter().try_fold(u64::from(dtype.size()), |size, n| size.checked_mul(*n));
         match size {
             _ if zero => Ok(Shape { dtype, extents }),
             Some(size) if size < 1 << 63 => Ok(Shape { dtype, extents }),

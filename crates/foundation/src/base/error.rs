@@ -54,10 +54,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of `operation`; `detail` says the value met and what is accepted.
     pub fn new(kind: Kind, operation: &str, detail: impl fmt::Display) -> Error {
-        Error {
-            kind,
-            message: format!("{operation}: {detail}"),
-        }
+        Error { kind, message: format!("{operation}: {detail}") }
     }
 
     /// An error of the operating system met by `operation`.

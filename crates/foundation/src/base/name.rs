@@ -18,10 +18,7 @@ impl Name {
     /// `Invalid` when it is empty, longer than 250 bytes, or holds a control character.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         if text.is_empty() || text.len() > NAME_MAX {
-            let detail = format!(
-                "a name of {} bytes; accepted are 1 to {NAME_MAX} bytes",
-                text.len()
-            );
+            let detail = format!("a name of {} bytes; accepted are 1 to {NAME_MAX} bytes", text.len());
             return Err(Error::new(Kind::Invalid, what, detail));
         }
         if let Some(c) = text.chars().find(|c| c.is_control()) {
@@ -62,10 +59,7 @@ pub struct Key {
 impl Key {
     /// A key that stands before every other one in order; no version has it.
     pub fn first() -> Key {
-        Key {
-            name: Name("".into()),
-            version: Version(0),
-        }
+        Key { name: Name("".into()), version: Version(0) }
     }
 }
 

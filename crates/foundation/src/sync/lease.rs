@@ -69,14 +69,8 @@ impl<'a> Directory<'a> {
     /// When the number of slots is not a power of two; it is a constant of the program, never input.
     pub fn over(words: &'a [Word]) -> Directory<'a> {
         let slots = (words.len() - HEAD_WORDS) / SLOT_WORDS;
-        assert!(
-            slots.is_power_of_two(),
-            "directory of {slots} slots; a power of two is needed"
-        );
-        Directory {
-            words,
-            mask: slots as u64 - 1,
-        }
+        assert!(slots.is_power_of_two(), "directory of {slots} slots; a power of two is needed");
+        Directory { words, mask: slots as u64 - 1 }
     }
 
     fn slot(&self, slot: u64) -> &'a [Word] {
@@ -201,9 +195,7 @@ impl<'a> Hazards<'a> {
     fn any(&self, ticket: Ticket) -> bool {
         let most = self.words.len() - HEAD_WORDS;
         let high = (self.words[HIGH].load(Ordering::Relaxed) as usize).min(most);
-        self.words[HEAD_WORDS..HEAD_WORDS + high]
-            .iter()
-            .any(|word| word.load(Ordering::Acquire) == ticket.0)
+        self.words[HEAD_WORDS..HEAD_WORDS + high].iter().any(|word| word.load(Ordering::Acquire) == ticket.0)
     }
 }
 
@@ -224,11 +216,7 @@ mod tests {
         assert_eq!(directory.look([5, 6], None), Probe::Absent);
         directory.publish(5, Ticket(2), &payload);
         assert_eq!(directory.look([5, 6], None), Probe::Found(Ticket(2), payload));
-        assert_eq!(
-            directory.look([5, 7], None),
-            Probe::Absent,
-            "only half of the hash agrees"
-        );
+        assert_eq!(directory.look([5, 7], None), Probe::Absent, "only half of the hash agrees");
         directory.withdraw(5);
         assert_eq!(directory.look([5, 6], None), Probe::Absent);
     }
@@ -240,10 +228,7 @@ mod tests {
         let mut payload = [0; PAYLOAD_WORDS];
         payload[..2].copy_from_slice(&[1, 1]);
         directory.publish(1, Ticket(9), &payload);
-        assert!(matches!(
-            directory.look([1, 1], Some(hazards.word(2))),
-            Probe::Found(Ticket(9), _)
-        ));
+        assert!(matches!(directory.look([1, 1], Some(hazards.word(2))), Probe::Found(Ticket(9), _)));
         directory.withdraw(1);
         assert!(hazards.holds(Ticket(9)));
         assert!(!hazards.holds(Ticket(8)));
@@ -277,11 +262,8 @@ mod model {
     #[test]
     fn memory_is_never_reused_under_a_reader() {
         bounded(|| {
-            let (table, mine, memory) = (
-                words(HEAD_WORDS + SLOT_WORDS),
-                words(Hazards::words_for(1)),
-                words(1),
-            );
+            let (table, mine, memory) =
+                (words(HEAD_WORDS + SLOT_WORDS), words(Hazards::words_for(1)), words(1));
             memory[0].store(42, Ordering::Relaxed);
             Directory::over(&table).publish(0, Ticket(2), &payload(1));
             let (t, m, d) = (table.clone(), mine.clone(), memory.clone());

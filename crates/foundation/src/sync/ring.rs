@@ -35,14 +35,8 @@ impl<'a> Ring<'a> {
     /// When the number of data words is not a power of two; it is a constant of the program, never input.
     pub fn over(words: &'a [Word]) -> Ring<'a> {
         let data = words.len() - RING_HEAD_WORDS;
-        assert!(
-            data.is_power_of_two(),
-            "ring of {data} data words; a power of two is needed"
-        );
-        Ring {
-            words,
-            mask: data as u64 - 1,
-        }
+        assert!(data.is_power_of_two(), "ring of {data} data words; a power of two is needed");
+        Ring { words, mask: data as u64 - 1 }
     }
 
     fn data(&self, at: u64) -> &Word {
@@ -70,8 +64,7 @@ impl<'a> Ring<'a> {
         for (i, chunk) in message.chunks(8).enumerate() {
             let mut word = [0u8; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.data(tail.wrapping_add(1 + i as u64))
-                .store(u64::from_le_bytes(word), Ordering::Relaxed);
+            self.data(tail.wrapping_add(1 + i as u64)).store(u64::from_le_bytes(word), Ordering::Relaxed);
         }
         self.words[TAIL].store(tail.wrapping_add(need), Ordering::Release);
         fence(Ordering::SeqCst);
@@ -203,10 +196,7 @@ mod model {
             let slept = ring.prepare_sleep();
             producer.join().expect("producer");
             if slept && got.len() < 2 {
-                assert!(
-                    bell.load(Ordering::SeqCst),
-                    "asleep with a message in the ring and no bell"
-                );
+                assert!(bell.load(Ordering::SeqCst), "asleep with a message in the ring and no bell");
             }
             while ring.pop(&mut buffer).expect("sound") {
                 got.push(buffer.clone());

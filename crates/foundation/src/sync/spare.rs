@@ -19,18 +19,12 @@ impl<'a> Spares<'a> {
 
     /// Offers `grant` (not zero); false when all places are taken. Only the service calls this.
     pub fn offer(&self, grant: u64) -> bool {
-        self.words.iter().any(|w| {
-            w.compare_exchange(0, grant, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok()
-        })
+        self.words.iter().any(|w| w.compare_exchange(0, grant, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     }
 
     /// Takes `grant`: the client to use it, or the service to have it back; true for exactly one of them.
     pub fn take(&self, grant: u64) -> bool {
-        self.words.iter().any(|w| {
-            w.compare_exchange(grant, 0, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok()
-        })
+        self.words.iter().any(|w| w.compare_exchange(grant, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
     }
 }
 

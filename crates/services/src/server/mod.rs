@@ -63,12 +63,7 @@ impl Server {
             return Err(Error::new(Kind::Invalid, "server", detail));
         }
         let when_full = settings.when_full;
-        let config = Config {
-            limit,
-            when_full,
-            slots: SLOTS,
-            waits_per_client: WAITS_PER_CLIENT,
-        };
+        let config = Config { limit, when_full, slots: SLOTS, waits_per_client: WAITS_PER_CLIENT };
         let host = Arc::new(Host::new(config)?);
         let name = settings.socket.unwrap_or_else(fresh_name);
         let listener = Listener::bind(&name)?;
@@ -79,12 +74,7 @@ impl Server {
         };
         let node = node::start(host.clone(), listener)?;
         host.known_as(&address);
-        Ok(Server {
-            host,
-            address,
-            tcp,
-            node: Some(node),
-        })
+        Ok(Server { host, address, tcp, node: Some(node) })
     }
 
     /// The address for clients on this node, `unix:NAME`.

@@ -86,9 +86,7 @@ pub(super) fn start(host: Arc<Host>, listener: Listener) -> Result<JoinHandle<()
         buffer: Vec::new(),
     };
     let thread = std::thread::Builder::new().name("thalweg-server".into());
-    thread
-        .spawn(move || serving.run())
-        .map_err(|e| Error::io("server", e))
+    thread.spawn(move || serving.run()).map_err(|e| Error::io("server", e))
 }
 
 impl Serving {
@@ -140,10 +138,7 @@ impl Serving {
         };
         let full = self.strangers.len() >= STRANGERS_MAX || self.clients.len() >= CLIENTS_MAX;
         if full || socket.set_patience(SEND_WITHIN).is_err() {
-            let detail = format!(
-                "{} clients are connected; no more are accepted",
-                self.clients.len()
-            );
+            let detail = format!("{} clients are connected; no more are accepted", self.clients.len());
             let _ = Handshake::Refused(Error::new(Kind::Full, "stage.connect", detail)).send(&socket, &[]);
             return;
         }
@@ -161,11 +156,9 @@ impl Serving {
         };
         let hello = match Handshake::receive(&socket) {
             Ok((Handshake::Hello(hello), _)) => admissible(hello.protocol).map(|()| hello),
-            Ok((other, _)) => Err(Error::new(
-                Kind::Protocol,
-                "stage.connect",
-                format!("unexpected {other:?}"),
-            )),
+            Ok((other, _)) => {
+                Err(Error::new(Kind::Protocol, "stage.connect", format!("unexpected {other:?}")))
+            }
             Err(e) => Err(e),
         };
         let refused = match hello {
@@ -175,16 +168,7 @@ impl Serving {
         match refused {
             Ok((peer, control, bell, process)) => {
                 // From here on the ring is watched; what came before the watch is read at once.
-                self.clients.insert(
-                    n,
-                    Client {
-                        peer,
-                        socket,
-                        control,
-                        bell,
-                        process,
-                    },
-                );
+                self.clients.insert(n, Client { peer, socket, control, bell, process });
                 if self.messages(n).is_err() {
                     self.part(n);
                 }
@@ -209,21 +193,14 @@ impl Serving {
         let table = self.host.directory();
         let reader = table.reader()?;
         let fds = [control.segment().fd(), reader.as_fd(), theirs.fd(), ours.fd()];
-        Handshake::Welcome {
-            directory: table.bytes(),
-        }
-        .send(socket, &fds)?;
+        Handshake::Welcome { directory: table.bytes() }.send(socket, &fds)?;
         // A socket stays open when a dead client's forked child inherited it; the process itself tells the truth.
         let process = rustix::process::Pid::from_raw(pid as i32)
             .and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok());
         if let Some(process) = &process {
             self.watch.readable(process.as_fd(), n * 4 + PROCESS)?;
         }
-        let way = Ringing {
-            control: control.clone(),
-            bell: theirs,
-            buffer: Vec::new(),
-        };
+        let way = Ringing { control: control.clone(), bell: theirs, buffer: Vec::new() };
         let peer = self.host.join(hello, control.clone(), true, Box::new(way))?;
         Ok((peer, control, ours, process))
     }
@@ -257,11 +234,7 @@ impl Serving {
                 Ok(segment) => send_segment(&client.socket, &segment, write),
                 Err(e) => Handshake::Refused(e).send(&client.socket, &[]),
             },
-            (other, _) => Err(Error::new(
-                Kind::Protocol,
-                "server",
-                format!("unexpected {other:?}"),
-            )),
+            (other, _) => Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
         }
     }
 

@@ -38,12 +38,7 @@ impl Listening {
             .name("thalweg-tcp".into())
             .spawn(move || accept(&served, &listener, &Arc::from(token)))
             .map_err(|e| Error::io("server", e))?;
-        Ok(Listening {
-            address,
-            wake,
-            host,
-            thread,
-        })
+        Ok(Listening { address, wake, host, thread })
     }
 
     pub fn address(&self) -> &str {
@@ -74,29 +69,17 @@ fn accept(host: &Arc<Host>, listener: &TcpListener, token: &Arc<str>) {
         };
         if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
             let detail = format!("{CONNECTIONS_MAX} connections are open; no more are accepted");
-            let _ = reply(
-                &stream,
-                &RemoteReply::Failed(Error::new(Kind::Full, "stage.connect", detail)),
-                &[],
-            );
+            let _ =
+                reply(&stream, &RemoteReply::Failed(Error::new(Kind::Full, "stage.connect", detail)), &[]);
             continue;
         }
         open.fetch_add(1, Ordering::Relaxed);
         let (host, token, count) = (host.clone(), token.clone(), open.clone());
         let serve = move || {
-            let _ = Connection {
-                host,
-                stream,
-                frame: Vec::new(),
-            }
-            .serve(&token);
+            let _ = Connection { host, stream, frame: Vec::new() }.serve(&token);
             count.fetch_sub(1, Ordering::Relaxed);
         };
-        if std::thread::Builder::new()
-            .name("thalweg-tcp".into())
-            .spawn(serve)
-            .is_err()
-        {
+        if std::thread::Builder::new().name("thalweg-tcp".into()).spawn(serve).is_err() {
             open.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -123,28 +106,17 @@ impl Connection {
                 Ok(())
             }
         };
-        self.stream
-            .receive(&mut self.frame, Patience { within, tick: &tick })?;
+        self.stream.receive(&mut self.frame, Patience { within, tick: &tick })?;
         debug_assert!(self.frame.len() <= MESSAGE_MAX);
         postcard::from_bytes(&self.frame).map_err(|e| {
-            Error::new(
-                Kind::Protocol,
-                "server",
-                format!("{} bytes that are none: {e}", self.frame.len()),
-            )
+            Error::new(Kind::Protocol, "server", format!("{} bytes that are none: {e}", self.frame.len()))
         })
     }
 
     fn serve(mut self, token: &str) -> Result<()> {
         let hello = match self.next(HELLO_WITHIN)? {
             RemoteRequest::Hello(hello) => hello,
-            other => {
-                return Err(Error::new(
-                    Kind::Protocol,
-                    "server",
-                    format!("unexpected {other:?}"),
-                ))
-            }
+            other => return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
         };
         let known: bool = hello.token.as_bytes().ct_eq(token.as_bytes()).into();
         let admitted = match known {
@@ -158,11 +130,7 @@ impl Connection {
         if let Err(e) = admitted {
             return reply(&self.stream, &RemoteReply::Failed(e), &[]);
         }
-        let identity = Identity {
-            name: hello.name,
-            namespace: hello.namespace,
-            token: String::new(),
-        };
+        let identity = Identity { name: hello.name, namespace: hello.namespace, token: String::new() };
         let client = Client::acting(self.host.clone(), identity, hello.pid)?;
         reply(&self.stream, &RemoteReply::Welcome, &[])?;
         loop {
@@ -174,20 +142,11 @@ impl Connection {
 
     fn answer(&mut self, client: &Client, request: RemoteRequest) -> Result<()> {
         match request {
-            RemoteRequest::Put {
-                key,
-                shape,
-                replace,
-                within,
-            } => self.put(client, key, shape, replace, within),
+            RemoteRequest::Put { key, shape, replace, within } => {
+                self.put(client, key, shape, replace, within)
+            }
             RemoteRequest::Get { key, within } => {
-                let got = client.get(
-                    key,
-                    Patience {
-                        within,
-                        tick: &|| self.alive(),
-                    },
-                );
+                let got = client.get(key, Patience { within, tick: &|| self.alive() });
                 match got {
                     Ok(view) => {
                         // SAFETY: the view keeps the packed bytes of its shape for as long as it lives.
@@ -214,20 +173,10 @@ impl Connection {
                     | Request::DropNamespace
                     | Request::Stats => STALL,
                     other => {
-                        return Err(Error::new(
-                            Kind::Protocol,
-                            "server",
-                            format!("unexpected {other:?}"),
-                        ))
+                        return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}")))
                     }
                 };
-                let answer = match client.ask(
-                    body,
-                    Patience {
-                        within,
-                        tick: &|| self.alive(),
-                    },
-                ) {
+                let answer = match client.ask(body, Patience { within, tick: &|| self.alive() }) {
                     Ok(answer) => answer,
                     Err(e) => Reply::Failed(e),
                 };

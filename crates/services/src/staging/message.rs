@@ -209,19 +209,14 @@ pub fn encode<T: Serialize>(id: u64, body: &T, into: Vec<u8>) -> Result<Vec<u8>>
 /// `Protocol` when the bytes are no such message, or too long.
 pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<(u64, T)> {
     if bytes.len() > MESSAGE_MAX {
-        let detail = format!(
-            "a message of {} bytes; accepted are at most {MESSAGE_MAX}",
-            bytes.len()
-        );
+        let detail = format!("a message of {} bytes; accepted are at most {MESSAGE_MAX}", bytes.len());
         return Err(Error::new(Kind::Protocol, "stage.message", detail));
     }
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),
-        Ok((_, rest)) => Err(Error::new(
-            Kind::Protocol,
-            "stage.message",
-            format!("{} bytes behind its end", rest.len()),
-        )),
+        Ok((_, rest)) => {
+            Err(Error::new(Kind::Protocol, "stage.message", format!("{} bytes behind its end", rest.len())))
+        }
         Err(e) => Err(Error::new(
             Kind::Protocol,
             "stage.message",

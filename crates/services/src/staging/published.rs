@@ -62,11 +62,7 @@ impl Location {
         }
         let extents = Extents::new(&words[EXTENTS..EXTENTS + dims])?;
         let shape = Shape::new(DType::from_word(words[DTYPE])?, extents)?;
-        Ok(Location {
-            segment: (words[SEGMENT] >> 32) as u32,
-            offset: words[OFFSET],
-            shape,
-        })
+        Ok(Location { segment: (words[SEGMENT] >> 32) as u32, offset: words[OFFSET], shape })
     }
 }
 
@@ -78,24 +74,14 @@ mod tests {
     #[test]
     fn a_location_survives_the_directory() {
         let shape = Shape::new(DType::new(b'f', 4).unwrap(), Extents::new(&[3, 4, 5]).unwrap()).unwrap();
-        let location = Location {
-            segment: 7,
-            offset: 1 << 40,
-            shape,
-        };
-        assert_eq!(
-            Location::from_payload(&location.payload([1, 2])).unwrap(),
-            location
-        );
+        let location = Location { segment: 7, offset: 1 << 40, shape };
+        assert_eq!(Location::from_payload(&location.payload([1, 2])).unwrap(), location);
         assert!(Location::from_payload(&[u64::MAX; PAYLOAD_WORDS]).is_err());
     }
 
     #[test]
     fn names_and_versions_do_not_run_into_each_other() {
-        let key = |name: &str, version| Key {
-            name: Name::new("", name).unwrap(),
-            version: Version(version),
-        };
+        let key = |name: &str, version| Key { name: Name::new("", name).unwrap(), version: Version(version) };
         let space = |name: &str| Name::new("", name).unwrap();
         let all = [
             hash(&space("a"), &key("bc", 0)),

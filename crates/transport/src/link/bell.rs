@@ -54,9 +54,7 @@ impl Watch {
     /// # Errors
     /// `Io` when the system refuses.
     pub fn new() -> Result<Watch> {
-        epoll::create(epoll::CreateFlags::CLOEXEC)
-            .map(Watch)
-            .map_err(|e| Error::io("link.watch", e))
+        epoll::create(epoll::CreateFlags::CLOEXEC).map(Watch).map_err(|e| Error::io("link.watch", e))
     }
 
     /// Wakes with `id` each time that `bell` rings.
@@ -95,19 +93,14 @@ impl Watch {
             tv_sec: (n.0 / 1_000_000_000).min(1 << 30) as i64,
             tv_nsec: (n.0 % 1_000_000_000) as _,
         });
-        let mut buffer = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }; 64];
+        let mut buffer =
+            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 64];
         match epoll::wait(&self.0, &mut buffer[..], timeout.as_ref()) {
             Ok(count) => {
                 let end = epoll::EventFlags::HUP | epoll::EventFlags::RDHUP | epoll::EventFlags::ERR;
                 events.extend(buffer[..count].iter().map(|e| {
                     let flags = e.flags;
-                    Event {
-                        id: e.data.u64(),
-                        ended: flags.intersects(end),
-                    }
+                    Event { id: e.data.u64(), ended: flags.intersects(end) }
                 }));
                 Ok(())
             }

@@ -96,14 +96,7 @@ impl Channel {
         let watch = Watch::new()?;
         watch.bell(&ours, BELL)?;
         watch.readable(socket.fd(), SOCKET)?;
-        Ok(Channel {
-            control,
-            side,
-            theirs,
-            watch,
-            socket,
-            _ours: ours,
-        })
+        Ok(Channel { control, side, theirs, watch, socket, _ours: ours })
     }
 
     fn rings(&self) -> (Ring<'_>, Ring<'_>) {
@@ -154,13 +147,8 @@ impl Channel {
     /// `Gone` when the other end has closed, `Timeout` when no message comes in time, `Protocol` when the ring is corrupt.
     pub fn receive(&self, into: &mut Vec<u8>, patience: Patience<'_>) -> Result<()> {
         let ring = self.rings().1;
-        let corrupt = |_| {
-            Error::new(
-                Kind::Protocol,
-                "link.channel",
-                "the other end wrote an impossible message",
-            )
-        };
+        let corrupt =
+            |_| Error::new(Kind::Protocol, "link.channel", "the other end wrote an impossible message");
         let deadline = now().after(patience.within);
         let mut events: Vec<Event> = Vec::new();
         loop {

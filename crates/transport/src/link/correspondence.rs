@@ -1,7 +1,7 @@
 //! Requests and replies of many threads over one link: each caller gets the reply to its own request.
 
 use super::{now, Patience};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
@@ -14,10 +14,14 @@ pub trait Post<R> {
     fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, R)>>;
 }
 
+/// Given-up requests that are remembered; the link has answered or lost older ones.
+const GIVEN_UP_MAX: usize = 1024;
+
 #[derive(Debug)]
 struct State<R> {
     next: u64,
     expected: HashSet<u64>,
+    given_up: BTreeSet<u64>,
     arrived: HashMap<u64, R>,
     reading: bool,
 }
@@ -29,18 +33,26 @@ pub struct Correspondence<R> {
     changed: Condvar,
 }
 
+impl<R> State<R> {
+    fn take_in(&mut self, id: u64, reply: R) -> Option<R> {
+        if self.expected.contains(&id) {
+            self.arrived.entry(id).or_insert(reply);
+            return None;
+        }
+        self.given_up.remove(&id).then_some(reply)
+    }
+}
+
 impl<R> Default for Correspondence<R> {
     fn default() -> Self {
         let state = State {
             next: 1,
             expected: HashSet::new(),
+            given_up: BTreeSet::new(),
             arrived: HashMap::new(),
             reading: false,
         };
-        Correspondence {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
+        Correspondence { state: Mutex::new(state), changed: Condvar::new() }
     }
 }
 
@@ -58,22 +70,26 @@ impl<R> Correspondence<R> {
         id
     }
 
-    /// No reply to `id` is expected any more; gives it back if it has come.
+    /// Nobody waits for the reply to `id` any more; gives it back if it has come.
     pub fn close(&self, id: u64) -> Option<R> {
         let mut state = self.lock();
         state.expected.remove(&id);
-        state.arrived.remove(&id)
+        let arrived = state.arrived.remove(&id);
+        if arrived.is_none() {
+            state.given_up.insert(id);
+            if state.given_up.len() > GIVEN_UP_MAX {
+                state.given_up.pop_first();
+            }
+        }
+        arrived
     }
 
-    /// A reply has come; gives it back when nobody expects it.
+    /// A reply has come; gives it back when the caller has given up waiting for it, so that what it carries can be
+    /// returned. A second copy of a reply is nobody's.
     pub fn deliver(&self, id: u64, reply: R) -> Option<R> {
-        let mut state = self.lock();
-        if !state.expected.contains(&id) {
-            return Some(reply);
-        }
-        state.arrived.insert(id, reply);
+        let stray = self.lock().take_in(id, reply);
         self.changed.notify_all();
-        None
+        stray
     }
 
     /// Waits for the reply to `id`. One waiting thread reads from `post` for all of them. Replies that nobody expects go
@@ -82,11 +98,9 @@ impl<R> Correspondence<R> {
     /// # Errors
     /// `Timeout` after the patience, or what the link or the tick says; then the request is closed.
     pub fn wait(&self, id: u64, post: &dyn Post<R>, patience: Patience<'_>, stray: &dyn Fn(R)) -> Result<R> {
-        let outcome = self.wait_open(id, post, patience, stray);
-        let late = self.close(id);
-        match (outcome, late) {
-            (Err(_), Some(reply)) => Ok(reply),
-            (outcome, _) => outcome,
+        match self.wait_open(id, post, patience, stray) {
+            Ok(reply) => Ok(reply),
+            Err(e) => self.close(id).ok_or(e),
         }
     }
 
@@ -95,6 +109,7 @@ impl<R> Correspondence<R> {
         let mut state = self.lock();
         loop {
             if let Some(reply) = state.arrived.remove(&id) {
+                state.expected.remove(&id);
                 return Ok(reply);
             }
             let left = deadline.since(now());
@@ -117,19 +132,13 @@ impl<R> Correspondence<R> {
             }
             state.reading = true;
             drop(state);
-            let got = post.next(Patience {
-                within: slice,
-                ..patience
-            });
+            let got = post.next(Patience { within: slice, ..patience });
             state = self.lock();
             state.reading = false;
             self.changed.notify_all();
             match got {
-                Ok(Some((theirs, reply))) if theirs == id => return Ok(reply),
                 Ok(Some((theirs, reply))) => {
-                    if state.expected.contains(&theirs) {
-                        state.arrived.insert(theirs, reply);
-                    } else {
+                    if let Some(reply) = state.take_in(theirs, reply) {
                         drop(state);
                         stray(reply);
                         state = self.lock();

@@ -32,10 +32,7 @@ impl Patience<'_> {
 
     /// Patience that nobody can end early.
     pub fn of(within: Nanos) -> Patience<'static> {
-        Patience {
-            within,
-            tick: &|| Ok(()),
-        }
+        Patience { within, tick: &|| Ok(()) }
     }
 }
 

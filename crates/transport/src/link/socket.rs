@@ -47,13 +47,8 @@ impl Listener {
     pub fn bind(name: &str) -> Result<Listener> {
         let operation = format!("link.socket: cannot listen on {name:?}");
         let io = |e: rustix::io::Errno| Error::io(&operation, e);
-        let fd = net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .map_err(io)?;
+        let fd = net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(io)?;
         net::bind(&fd, &address(name)?).map_err(io)?;
         net::listen(&fd, 128).map_err(io)?;
         let path = (!name.starts_with('@')).then(|| name.to_string());
@@ -105,20 +100,11 @@ impl Socket {
     /// # Errors
     /// `Gone` when nobody listens there.
     pub fn connect(name: &str) -> Result<Socket> {
-        let fd = net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .map_err(|e| Error::io("link.socket", e))?;
+        let fd = net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(|e| Error::io("link.socket", e))?;
         net::connect(&fd, &address(name)?).map_err(|e| {
             let why = std::io::Error::from(e);
-            Error::new(
-                Kind::Gone,
-                "stage.connect",
-                format!("no server listens on \"unix:{name}\" ({why})"),
-            )
+            Error::new(Kind::Gone, "stage.connect", format!("no server listens on \"unix:{name}\" ({why})"))
         })?;
         Ok(Socket { fd })
     }
@@ -146,13 +132,7 @@ impl Socket {
             let detail = format!("{} descriptors; accepted are {DESCRIPTORS_MAX}", fds.len());
             return Err(Error::new(Kind::Invalid, "link.socket", detail));
         }
-        net::sendmsg(
-            &self.fd,
-            &[IoSlice::new(bytes)],
-            &mut control,
-            SendFlags::NOSIGNAL,
-        )
-        .map_err(lost)?;
+        net::sendmsg(&self.fd, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL).map_err(lost)?;
         Ok(())
     }
 
@@ -180,25 +160,16 @@ impl Socket {
             RecvAncillaryMessage::ScmRights(fds) => Some(fds),
             _ => None,
         });
-        Ok(Packet {
-            bytes,
-            fds: fds.flatten().collect(),
-        })
+        Ok(Packet { bytes, fds: fds.flatten().collect() })
     }
 
     /// Whether the other end has closed.
     pub fn ended(&self) -> bool {
         use rustix::event::{poll, PollFd, PollFlags, Timespec};
         let mut fds = [PollFd::new(&self.fd, PollFlags::RDHUP)];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let polled = poll(&mut fds, Some(&at_once));
-        polled.is_ok()
-            && fds[0]
-                .revents()
-                .intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
+        polled.is_ok() && fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
     }
 
     /// The descriptor.
@@ -208,10 +179,6 @@ impl Socket {
 }
 
 fn lost(e: rustix::io::Errno) -> Error {
-    let kind = if e == rustix::io::Errno::AGAIN {
-        Kind::Timeout
-    } else {
-        Kind::Gone
-    };
+    let kind = if e == rustix::io::Errno::AGAIN { Kind::Timeout } else { Kind::Gone };
     Error::new(kind, "link.socket", std::io::Error::from(e))
 }

@@ -20,11 +20,7 @@ impl Stream {
     /// `Gone` when nobody listens there or it does not answer in time.
     pub fn connect(address: &str, within: Nanos) -> Result<Stream> {
         let gone = |why: &dyn std::fmt::Display| {
-            Error::new(
-                Kind::Gone,
-                "stage.connect",
-                format!("no server answers on \"tcp:{address}\" ({why})"),
-            )
+            Error::new(Kind::Gone, "stage.connect", format!("no server answers on \"tcp:{address}\" ({why})"))
         };
         let found = address.to_socket_addrs().map_err(|e| gone(&e))?;
         let mut last: Option<Error> = None;
@@ -47,12 +43,8 @@ impl Stream {
     pub fn over(stream: TcpStream) -> Result<Stream> {
         let io = |e| Error::io("link.stream", e);
         stream.set_nodelay(true).map_err(io)?;
-        stream
-            .set_read_timeout(Some(Patience::SLICE.duration()))
-            .map_err(io)?;
-        stream
-            .set_write_timeout(Some(Patience::SLICE.duration()))
-            .map_err(io)?;
+        stream.set_read_timeout(Some(Patience::SLICE.duration())).map_err(io)?;
+        stream.set_write_timeout(Some(Patience::SLICE.duration())).map_err(io)?;
         Ok(Stream(stream))
     }
 
@@ -147,10 +139,7 @@ struct Clock<'a> {
 
 impl<'a> Clock<'a> {
     fn new(patience: Patience<'a>) -> Clock<'a> {
-        Clock {
-            patience,
-            moved: now(),
-        }
+        Clock { patience, moved: now() }
     }
 
     fn progress(&mut self) {

@@ -53,10 +53,7 @@ impl Segment {
     pub fn map(fd: OwnedFd, bytes: Bytes, access: Access) -> Result<Segment> {
         let stat = fs::fstat(&fd).map_err(|e| Error::io("memory.segment", e))?;
         if bytes.0 == 0 || stat.st_size as u64 != bytes.0 {
-            let detail = format!(
-                "a segment of {} where {bytes} were expected",
-                Bytes(stat.st_size as u64)
-            );
+            let detail = format!("a segment of {} where {bytes} were expected", Bytes(stat.st_size as u64));
             return Err(Error::new(Kind::Protocol, "memory.segment", detail));
         }
         let protection = match access {
@@ -70,11 +67,7 @@ impl Segment {
         // Huge pages where the system allows them (shmem_enabled = advise); a refusal costs nothing but speed.
         // SAFETY: the mapping just made.
         let _ = unsafe { mm::madvise(start, len, Advice::LinuxHugepage) };
-        Ok(Segment {
-            start: start.cast(),
-            bytes: len,
-            fd,
-        })
+        Ok(Segment { start: start.cast(), bytes: len, fd })
     }
 
     /// A descriptor of the same memory for reading only.
@@ -133,9 +126,7 @@ impl Segment {
                 let _ = unsafe { mm::madvise(part.cast(), len, Advice::LinuxPopulateWrite) };
             }
         };
-        let _ = std::thread::Builder::new()
-            .name("thalweg-pages".into())
-            .spawn(touch);
+        let _ = std::thread::Builder::new().name("thalweg-pages".into()).spawn(touch);
     }
 }
 
@@ -157,10 +148,7 @@ mod tests {
         unsafe { segment.at(0, Bytes(4)).unwrap().cast::<u32>().write(77) };
         let reader = Segment::map(segment.reader().unwrap(), Bytes(4096), Access::Read).unwrap();
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { reader.at(0, Bytes(4)).unwrap().cast::<u32>().read() },
-            77
-        );
+        assert_eq!(unsafe { reader.at(0, Bytes(4)).unwrap().cast::<u32>().read() }, 77);
         let refused = Segment::map(segment.reader().unwrap(), Bytes(4096), Access::Write);
         assert_eq!(refused.unwrap_err().kind, Kind::Io);
         // SAFETY: protections of our own mapping.

@@ -35,46 +35,39 @@ impl Staging {
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) -> Option<Reply> {
+        if self.is_pending(peer, id) {
+            return None;
+        }
         let limit = self.config.limit;
         if Pool::rounded(bytes) > limit.0 {
             let detail =
                 format!("an array of {bytes} is larger than the memory limit of {limit}; raise the limit");
             return Some(refused(Kind::Full, "stage.put", detail));
         }
-        let room = if self.queue.is_empty() {
-            self.find(bytes, ground)
-        } else {
-            None
-        };
+        let room = if self.queue.is_empty() { self.find(bytes, ground) } else { None };
         if let Some(grant) = room.and_then(|extent| self.grant(peer, extent, false)) {
             return Some(Reply::Granted(grant));
         }
         if self.config.when_full == WhenFull::Fail {
-            let detail = format!(
-                "no room for {bytes}: {}; delete versions or raise the limit",
-                self.fullness()
-            );
+            let detail =
+                format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
             return Some(refused(Kind::Full, "stage.put", detail));
         }
         if self.queue.iter().filter(|r| r.peer == peer).count() >= self.config.waits_per_client {
-            let detail = format!(
-                "{} puts of this client wait already",
-                self.config.waits_per_client
-            );
+            let detail = format!("{} puts of this client wait already", self.config.waits_per_client);
             return Some(refused(Kind::Full, "stage.put", detail));
         }
         let deadline = self.now.after(within);
         self.stats.blocked += 1;
-        self.queue.push_back(Reservation {
-            peer,
-            id,
-            bytes,
-            asked: self.now,
-            deadline,
-        });
+        self.queue.push_back(Reservation { peer, id, bytes, asked: self.now, deadline });
         self.deadlines.insert((deadline, peer, id));
         self.expire(out);
         None
+    }
+
+    /// Whether a request with this number waits already: then this is a copy of it, and one answer is enough.
+    pub(super) fn is_pending(&self, peer: PeerId, id: u64) -> bool {
+        self.waiting.has(peer, id) || self.queue.iter().any(|r| (r.peer, r.id) == (peer, id))
     }
 
     pub(super) fn fullness(&self) -> String {
@@ -123,10 +116,8 @@ impl Staging {
     /// Frees what was withdrawn and is no longer read; whether there was any.
     fn sweep(&mut self, ground: &mut dyn Ground) -> bool {
         let before = self.retired.len();
-        let (held, free): (Vec<_>, Vec<_>) = self
-            .retired
-            .drain(..)
-            .partition(|(ticket, _)| ground.leased(*ticket));
+        let (held, free): (Vec<_>, Vec<_>) =
+            self.retired.drain(..).partition(|(ticket, _)| ground.leased(*ticket));
         self.retired = held;
         free.into_iter().for_each(|(_, extent)| self.pool.release(extent));
         self.retired.len() < before
@@ -139,11 +130,7 @@ impl Staging {
         if need > left {
             return false;
         }
-        let wish = total
-            .clamp(SEGMENT_MIN, SEGMENT_MAX)
-            .max(need)
-            .next_multiple_of(SEGMENT_STEP)
-            .min(left);
+        let wish = total.clamp(SEGMENT_MIN, SEGMENT_MAX).max(need).next_multiple_of(SEGMENT_STEP).min(left);
         match ground.grow(Bytes(wish)) {
             Some(segment) => {
                 self.pool.add(segment, Bytes(wish));
@@ -201,11 +188,7 @@ impl Staging {
             self.queue.pop_front();
             self.deadlines.remove(&(deadline, peer, id));
             match self.grant(peer, extent, false) {
-                Some(grant) => out.push(Output {
-                    to: peer,
-                    id,
-                    reply: Reply::Granted(grant),
-                }),
+                Some(grant) => out.push(Output { to: peer, id, reply: Reply::Granted(grant) }),
                 None => self.pool.release(extent),
             }
         }
@@ -213,11 +196,7 @@ impl Staging {
 
     /// Answers everybody whose deadline has passed.
     pub(super) fn expire(&mut self, out: &mut Vec<Output>) {
-        while let Some((at, peer, id)) = self
-            .deadlines
-            .first()
-            .copied()
-            .filter(|(at, _, _)| *at <= self.now)
+        while let Some((at, peer, id)) = self.deadlines.first().copied().filter(|(at, _, _)| *at <= self.now)
         {
             self.deadlines.remove(&(at, peer, id));
             let reply = if let Some(n) = self.queue.iter().position(|r| (r.peer, r.id) == (peer, id)) {

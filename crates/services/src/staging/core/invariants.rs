@@ -10,26 +10,15 @@ impl Staging {
     /// A sentence that says what is broken.
     pub fn invariants(&self) -> Result<(), String> {
         let entries = self.entries.values().map(|e| e.extent);
-        let granted = self
-            .peers
-            .values()
-            .flat_map(|p| p.grants.values().map(|g| g.extent));
+        let granted = self.peers.values().flat_map(|p| p.grants.values().map(|g| g.extent));
         let retired = self.retired.iter().map(|(_, e)| *e);
         self.pool.check(entries.chain(granted).chain(retired))?;
         ensure(self.pool.total() <= self.config.limit, || {
-            format!(
-                "{} of memory above the limit {}",
-                self.pool.total(),
-                self.config.limit
-            )
+            format!("{} of memory above the limit {}", self.pool.total(), self.config.limit)
         })?;
-        ensure(self.entries.len() == self.by_age.len(), || {
-            "the index by age has other entries".into()
-        })?;
+        ensure(self.entries.len() == self.by_age.len(), || "the index by age has other entries".into())?;
         for (place, entry) in &self.entries {
-            ensure(self.by_age.get(&entry.ticket) == Some(place), || {
-                format!("{} has no age", place.1)
-            })?;
+            ensure(self.by_age.get(&entry.ticket) == Some(place), || format!("{} has no age", place.1))?;
             ensure(entry.shape.size().0 <= entry.extent.bytes, || {
                 format!("{} is larger than its memory", place.1)
             })?;
@@ -39,11 +28,7 @@ impl Staging {
             format!("{bytes} bytes held, {} counted", self.stats.entry_bytes)
         })?;
         for (id, waiter) in self.waiting.ids() {
-            let missing = waiter
-                .places
-                .iter()
-                .filter(|p| !self.entries.contains_key(*p))
-                .count();
+            let missing = waiter.places.iter().filter(|p| !self.entries.contains_key(*p)).count();
             ensure(missing == waiter.missing, || {
                 format!("wait {id:?} counts {} of {missing}", waiter.missing)
             })?;
@@ -58,10 +43,9 @@ impl Staging {
                 format!("reservation {:?} has no deadline or no client", (r.peer, r.id))
             })?;
         }
-        ensure(
-            self.deadlines.len() == self.queue.len() + self.waiting.len(),
-            || "a deadline without a wait".into(),
-        )
+        ensure(self.deadlines.len() == self.queue.len() + self.waiting.len(), || {
+            "a deadline without a wait".into()
+        })
     }
 
     fn pending(&self, peer: super::PeerId, id: u64, deadline: Nanos) -> bool {

@@ -83,11 +83,7 @@ impl Staging {
     pub fn step(&mut self, now: Nanos, input: Input, ground: &mut dyn Ground, out: &mut Vec<Output>) {
         self.now = self.now.max(now);
         match input {
-            Input::Joined {
-                peer,
-                hello,
-                shares_memory,
-            } => self.joined(peer, hello, shares_memory),
+            Input::Joined { peer, hello, shares_memory } => self.joined(peer, hello, shares_memory),
             Input::Gone(peer) => self.gone(peer, ground, out),
             Input::Tick => self.expire(out),
             Input::Request { from, id, body } => {

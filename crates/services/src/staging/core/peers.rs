@@ -30,16 +30,8 @@ pub(super) struct Peer {
 
 impl Peer {
     pub fn new(hello: Hello, shares_memory: bool) -> Peer {
-        let Hello {
-            name, pid, namespace, ..
-        } = hello;
-        Peer {
-            name,
-            pid,
-            namespace,
-            shares_memory,
-            grants: BTreeMap::new(),
-        }
+        let Hello { name, pid, namespace, .. } = hello;
+        Peer { name, pid, namespace, shares_memory, grants: BTreeMap::new() }
     }
 }
 

@@ -40,11 +40,7 @@ impl Pool {
     pub fn add(&mut self, segment: u32, bytes: Bytes) {
         self.segments.insert(segment, bytes.0);
         self.total += bytes.0;
-        self.release(Extent {
-            segment,
-            offset: 0,
-            bytes: bytes.0,
-        });
+        self.release(Extent { segment, offset: 0, bytes: bytes.0 });
     }
 
     /// The space that an array of `bytes` takes.
@@ -60,20 +56,12 @@ impl Pool {
         if size > need {
             self.give(segment, offset + need, size - need);
         }
-        Some(Extent {
-            segment,
-            offset,
-            bytes: need,
-        })
+        Some(Extent { segment, offset, bytes: need })
     }
 
     /// Gives `extent` back; it merges with its free neighbours.
     pub fn release(&mut self, extent: Extent) {
-        let Extent {
-            segment,
-            mut offset,
-            mut bytes,
-        } = extent;
+        let Extent { segment, mut offset, mut bytes } = extent;
         if let Some((&(_, before), &size)) = self.free.range((segment, 0)..(segment, offset)).next_back() {
             if before + size == offset {
                 self.take(segment, before, size);
@@ -102,20 +90,13 @@ impl Pool {
     /// Checks that `used` and the free extents cover every segment exactly once.
     pub fn check(&self, used: impl IntoIterator<Item = Extent>) -> Result<(), String> {
         let mut all: Vec<Extent> = used.into_iter().collect();
-        all.extend(self.free.iter().map(|(&(segment, offset), &bytes)| Extent {
-            segment,
-            offset,
-            bytes,
-        }));
+        all.extend(self.free.iter().map(|(&(segment, offset), &bytes)| Extent { segment, offset, bytes }));
         all.sort_unstable();
         let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
         for extent in all {
             let end = ends.entry(extent.segment).or_default();
             if *end != extent.offset {
-                return Err(format!(
-                    "segment {}: covered to {end}, then {extent:?}",
-                    extent.segment
-                ));
+                return Err(format!("segment {}: covered to {end}, then {extent:?}", extent.segment));
             }
             *end += extent.bytes;
         }

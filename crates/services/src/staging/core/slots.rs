@@ -18,9 +18,7 @@ pub struct Slots {
 impl Slots {
     /// A directory of `count` slots, a power of two.
     pub fn new(count: usize) -> Slots {
-        Slots {
-            slots: vec![Slot::Never; count],
-        }
+        Slots { slots: vec![Slot::Never; count] }
     }
 
     /// Takes the first free slot for `hash`; none when its window is full.

@@ -93,10 +93,7 @@ impl Staging {
             queue: VecDeque::new(),
             waiting: Waiting::default(),
             deadlines: BTreeSet::new(),
-            stats: Stats {
-                limit_bytes: config.limit.0,
-                ..Stats::default()
-            },
+            stats: Stats { limit_bytes: config.limit.0, ..Stats::default() },
             next_ticket: Ticket::FIRST.0,
             next_grant: 1,
         }
@@ -123,9 +120,7 @@ impl Staging {
     }
 
     pub(super) fn joined(&mut self, peer: PeerId, hello: Hello, shares_memory: bool) {
-        self.peers
-            .entry(peer)
-            .or_insert_with(|| Peer::new(hello, shares_memory));
+        self.peers.entry(peer).or_insert_with(|| Peer::new(hello, shares_memory));
     }
 
     pub(super) fn namespace_of(&self, peer: PeerId) -> Option<Name> {
@@ -136,9 +131,7 @@ impl Staging {
         let Some(left) = self.peers.remove(&peer) else {
             return;
         };
-        left.grants
-            .into_values()
-            .for_each(|g| self.pool.release(g.extent));
+        left.grants.into_values().for_each(|g| self.pool.release(g.extent));
         self.queue.retain(|r| r.peer != peer);
         self.waiting.forget(peer);
         self.deadlines.retain(|(_, p, _)| *p != peer);
@@ -156,12 +149,9 @@ impl Staging {
     ) -> Option<Reply> {
         match body {
             Request::Reserve { bytes, within } => self.reserve(from, id, bytes, within, ground, out),
-            Request::Put {
-                grant,
-                key,
-                shape,
-                replace,
-            } => Some(self.put(from, grant, (namespace, key), shape, replace, ground, out)),
+            Request::Put { grant, key, shape, replace } => {
+                Some(self.put(from, grant, (namespace, key), shape, replace, ground, out))
+            }
             Request::Abandon { grant } => Some(self.abandon(from, grant, ground, out)),
             Request::Wait { keys, all, within } => self.wait(from, id, &namespace, keys, all, within),
             Request::Cancel { request } => {
@@ -178,10 +168,8 @@ impl Staging {
             }
             Request::List { after } => Some(self.list(namespace, after)),
             Request::DropNamespace => {
-                let places: Vec<Place> = self
-                    .in_namespace(&namespace)
-                    .map(|(place, _)| place.clone())
-                    .collect();
+                let places: Vec<Place> =
+                    self.in_namespace(&namespace).map(|(place, _)| place.clone()).collect();
                 places.iter().for_each(|place| {
                     self.remove(place, ground);
                 });
@@ -201,16 +189,8 @@ impl Staging {
     pub(super) fn grant(&mut self, peer: PeerId, extent: Extent, spare: bool) -> Option<Grant> {
         let id = self.next_grant;
         self.next_grant += 1;
-        self.peers
-            .get_mut(&peer)?
-            .grants
-            .insert(id, Granted { extent, spare });
-        Some(Grant {
-            id,
-            segment: extent.segment,
-            offset: extent.offset,
-            bytes: Bytes(extent.bytes),
-        })
+        self.peers.get_mut(&peer)?.grants.insert(id, Granted { extent, spare });
+        Some(Grant { id, segment: extent.segment, offset: extent.offset, bytes: Bytes(extent.bytes) })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -249,11 +229,7 @@ impl Staging {
         };
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
-        let location = Location {
-            segment: extent.segment,
-            offset: extent.offset,
-            shape,
-        };
+        let location = Location { segment: extent.segment, offset: extent.offset, shape };
         // The new version is shown before the old one is hidden, so that there is always one.
         ground.publish(slot, ticket, hash, &location);
         self.remove(&place, ground);
@@ -262,19 +238,9 @@ impl Staging {
         self.stats.entry_bytes += shape.size().0;
         self.by_age.insert(ticket, place.clone());
         self.waiting.appeared(&place, &mut self.deadlines, out);
-        self.entries.insert(
-            place,
-            Entry {
-                ticket,
-                slot,
-                extent,
-                shape,
-            },
-        );
+        self.entries.insert(place, Entry { ticket, slot, extent, shape });
         self.admit(ground, out);
-        Reply::Stored {
-            spare: self.spare(from, extent.bytes, ground),
-        }
+        Reply::Stored { spare: self.spare(from, extent.bytes, ground) }
     }
 
     fn admissible(&self, place: &Place, shape: &Shape, extent: Extent, replace: bool) -> Result<(), Reply> {
@@ -316,10 +282,7 @@ impl Staging {
             return false;
         };
         ground.withdraw(entry.slot);
-        self.slots
-            .free(entry.slot)
-            .into_iter()
-            .for_each(|slot| ground.clear(slot));
+        self.slots.free(entry.slot).into_iter().for_each(|slot| ground.clear(slot));
         self.by_age.remove(&entry.ticket);
         self.stats.entry_bytes -= entry.shape.size().0;
         self.waiting.vanished(place);
@@ -333,9 +296,7 @@ impl Staging {
 
     fn in_namespace<'a>(&'a self, namespace: &'a Name) -> impl Iterator<Item = (&'a Place, &'a Entry)> {
         let first = Bound::Included((namespace.clone(), Key::first()));
-        self.entries
-            .range((first, Bound::Unbounded))
-            .take_while(move |(place, _)| place.0 == *namespace)
+        self.entries.range((first, Bound::Unbounded)).take_while(move |(place, _)| place.0 == *namespace)
     }
 
     fn list(&self, namespace: Name, after: Option<Key>) -> Reply {
@@ -344,22 +305,14 @@ impl Staging {
             Some(key) => Bound::Excluded((namespace.clone(), key)),
             None => Bound::Included((namespace.clone(), Key::first())),
         };
-        let mut rest = self
-            .entries
-            .range((from, Bound::Unbounded))
-            .take_while(|(place, _)| place.0 == namespace);
+        let mut rest =
+            self.entries.range((from, Bound::Unbounded)).take_while(|(place, _)| place.0 == namespace);
         let entries = rest
             .by_ref()
             .take(PAGE)
-            .map(|((_, key), e)| Listed {
-                key: key.clone(),
-                shape: e.shape,
-            })
+            .map(|((_, key), e)| Listed { key: key.clone(), shape: e.shape })
             .collect();
-        Reply::Entries {
-            entries,
-            more: rest.next().is_some(),
-        }
+        Reply::Entries { entries, more: rest.next().is_some() }
     }
 }
 

@@ -33,6 +33,10 @@ impl Waiting {
         self.waiters.len()
     }
 
+    pub fn has(&self, peer: PeerId, id: u64) -> bool {
+        self.waiters.contains_key(&(peer, id))
+    }
+
     pub fn of(&self, peer: PeerId) -> usize {
         self.waiters.range((peer, 0)..=(peer, u64::MAX)).count()
     }
@@ -62,11 +66,7 @@ impl Waiting {
     }
 
     pub fn forget(&mut self, peer: PeerId) {
-        let ids: Vec<Id> = self
-            .waiters
-            .range((peer, 0)..=(peer, u64::MAX))
-            .map(|(id, _)| *id)
-            .collect();
+        let ids: Vec<Id> = self.waiters.range((peer, 0)..=(peer, u64::MAX)).map(|(id, _)| *id).collect();
         for (peer, id) in ids {
             self.remove(peer, id);
         }
@@ -94,11 +94,7 @@ impl Waiting {
         for (peer, id) in ready {
             if let Some(waiter) = self.remove(peer, id) {
                 deadlines.remove(&(waiter.deadline, peer, id));
-                let indices = waiter
-                    .places
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, p)| waiter.all || *p == place);
+                let indices = waiter.places.iter().enumerate().filter(|(_, p)| waiter.all || *p == place);
                 let reply = Reply::Ready(indices.map(|(i, _)| i as u32).collect());
                 out.push(Output { to: peer, id, reply });
             }
@@ -125,38 +121,27 @@ impl Staging {
         all: bool,
         within: Nanos,
     ) -> Option<Reply> {
+        if self.is_pending(peer, id) {
+            return None;
+        }
         if keys.is_empty() || keys.len() > WAIT_KEYS_MAX {
             let detail = format!("{} keys; accepted are 1 to {WAIT_KEYS_MAX}", keys.len());
             return Some(refused(Kind::Invalid, "stage.wait", detail));
         }
         let places: Vec<Place> = keys.into_iter().map(|key| (namespace.clone(), key)).collect();
-        let there: Vec<u32> = (0..places.len() as u32)
-            .filter(|i| self.entries.contains_key(&places[*i as usize]))
-            .collect();
+        let there: Vec<u32> =
+            (0..places.len() as u32).filter(|i| self.entries.contains_key(&places[*i as usize])).collect();
         let missing = places.len() - there.len();
         if missing == 0 || (!all && !there.is_empty()) {
             return Some(Reply::Ready(there));
         }
         if self.waiting.of(peer) >= self.config.waits_per_client {
-            let detail = format!(
-                "{} waits of this client are pending already",
-                self.config.waits_per_client
-            );
+            let detail = format!("{} waits of this client are pending already", self.config.waits_per_client);
             return Some(refused(Kind::Full, "stage.wait", detail));
         }
-        let waiter = Waiter {
-            places,
-            all,
-            missing,
-            asked: self.now,
-            deadline: self.now.after(within),
-        };
+        let waiter = Waiter { places, all, missing, asked: self.now, deadline: self.now.after(within) };
         if within == Nanos(0) {
-            return Some(refused(
-                Kind::Timeout,
-                "stage.wait",
-                self.still_missing(&waiter, peer),
-            ));
+            return Some(refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer)));
         }
         self.deadlines.insert((waiter.deadline, peer, id));
         self.waiting.add((peer, id), waiter);
@@ -165,14 +150,10 @@ impl Staging {
 
     /// Names the first missing key and everybody who could put it.
     pub(super) fn still_missing(&self, waiter: &Waiter, peer: PeerId) -> String {
-        let missing: Vec<&Place> = waiter
-            .places
-            .iter()
-            .filter(|p| !self.entries.contains_key(*p))
-            .collect();
-        let first = missing.first().map_or_else(String::new, |(space, key)| {
-            format!("{key} in namespace {:?}", space.as_str())
-        });
+        let missing: Vec<&Place> = waiter.places.iter().filter(|p| !self.entries.contains_key(*p)).collect();
+        let first = missing
+            .first()
+            .map_or_else(String::new, |(space, key)| format!("{key} in namespace {:?}", space.as_str()));
         let first = match missing.len() {
             0 | 1 => first,
             n => format!("{first} (and {} more of {} keys)", n - 1, waiter.places.len()),
@@ -186,14 +167,7 @@ impl Staging {
             .take(8)
             .map(|(_, other)| other.to_string())
             .collect();
-        let others = if others.is_empty() {
-            "nobody else".to_string()
-        } else {
-            others.join(", ")
-        };
-        format!(
-            "{first} was not put within {}; connected: {others}",
-            waiter.deadline.since(waiter.asked)
-        )
+        let others = if others.is_empty() { "nobody else".to_string() } else { others.join(", ") };
+        format!("{first} was not put within {}; connected: {others}", waiter.deadline.since(waiter.asked))
     }
 }

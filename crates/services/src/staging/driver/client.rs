@@ -24,18 +24,8 @@ pub struct Identity {
 
 impl Identity {
     fn hello(self) -> Hello {
-        let Identity {
-            name,
-            namespace,
-            token,
-        } = self;
-        Hello {
-            protocol: PROTOCOL,
-            name,
-            pid: std::process::id(),
-            namespace,
-            token,
-        }
+        let Identity { name, namespace, token } = self;
+        Hello { protocol: PROTOCOL, name, pid: std::process::id(), namespace, token }
     }
 }
 
@@ -146,13 +136,7 @@ impl Loan {
     pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
         match self {
             Loan::Shared(loan) => loan.commit(patience),
-            Loan::Owned {
-                remote,
-                key,
-                shape,
-                replace,
-                words,
-            } => {
+            Loan::Owned { remote, key, shape, replace, words } => {
                 let remote = remote.take().ok_or_else(super::shared::ended)?;
                 remote.put(key.clone(), *shape, as_bytes(words, shape), *replace, patience)
             }
@@ -179,20 +163,14 @@ impl Client {
         }
         let namespace = identity.namespace.clone();
         let way = if let Some(name) = node_address(address) {
-            Way::Shared(Shared::new(
-                Box::new(Node::connect(name, identity.hello(), patience)?),
-                namespace,
-            ))
+            Way::Shared(Shared::new(Box::new(Node::connect(name, identity.hello(), patience)?), namespace))
         } else if let Some(place) = tcp_address(address) {
             Way::Remote(Arc::new(Remote::connect(place, identity.hello(), patience)?))
         } else {
             let detail = format!("address {address:?}; accepted are unix:NAME and tcp:HOST:PORT");
             return Err(Error::new(Kind::Invalid, "stage.connect", detail));
         };
-        Ok(Client {
-            way,
-            made_in: std::process::id(),
-        })
+        Ok(Client { way, made_in: std::process::id() })
     }
 
     /// Joins the service of this process.
@@ -213,15 +191,9 @@ impl Client {
 
     fn join(host: Arc<Host>, identity: Identity, pid: u32, shares_memory: bool) -> Result<Client> {
         let namespace = identity.namespace.clone();
-        let hello = Hello {
-            pid,
-            ..identity.hello()
-        };
+        let hello = Hello { pid, ..identity.hello() };
         let local = Local::join(host, hello, shares_memory)?;
-        Ok(Client {
-            way: Way::Shared(Shared::new(Box::new(local), namespace)),
-            made_in: std::process::id(),
-        })
+        Ok(Client { way: Way::Shared(Shared::new(Box::new(local), namespace)), made_in: std::process::id() })
     }
 
     fn way(&self) -> Result<&Way> {
@@ -289,13 +261,7 @@ impl Client {
             Way::Shared(shared) => shared.loan(key, shape, replace, patience).map(Loan::Shared),
             Way::Remote(remote) => {
                 let words = words_for(&shape);
-                Ok(Loan::Owned {
-                    remote: Some(remote.clone()),
-                    key,
-                    shape,
-                    replace,
-                    words,
-                })
+                Ok(Loan::Owned { remote: Some(remote.clone()), key, shape, replace, words })
             }
         }
     }
@@ -336,9 +302,7 @@ impl Client {
                 let place = |shape: Shape| {
                     agree(&name, &shape, &target.shape)?;
                     // SAFETY: packed writable memory of that size, by the caller's promise.
-                    Ok(((), unsafe {
-                        std::slice::from_raw_parts_mut(target.start, shape.size().0 as usize)
-                    }))
+                    Ok(((), unsafe { std::slice::from_raw_parts_mut(target.start, shape.size().0 as usize) }))
                 };
                 return remote.get(key, place, patience);
             }
@@ -373,27 +337,13 @@ impl Client {
         let deadline = now().after(patience.within);
         for part in keys.chunks(WAIT_KEYS_MAX) {
             let left = deadline.since(now());
-            self.wait_some(
-                part.to_vec(),
-                true,
-                Patience {
-                    within: left,
-                    ..patience
-                },
-            )?;
+            self.wait_some(part.to_vec(), true, Patience { within: left, ..patience })?;
         }
         Ok((0..keys.len() as u32).collect())
     }
 
     fn wait_some(&self, keys: Vec<Key>, all: bool, patience: Patience<'_>) -> Result<Vec<u32>> {
-        match self.ask(
-            Request::Wait {
-                keys,
-                all,
-                within: patience.within,
-            },
-            patience,
-        )? {
+        match self.ask(Request::Wait { keys, all, within: patience.within }, patience)? {
             Reply::Ready(indices) => Ok(indices),
             other => Err(super::shared::unexpected(&other)),
         }

@@ -42,14 +42,13 @@ pub fn tcp_address(address: &str) -> Option<&str> {
     address.strip_prefix("tcp:")
 }
 
-/// What a request leaves behind when nobody waits for its reply any more.
-fn give_up(id: u64, may_wait: bool, error: &Error, tell: &dyn Fn(Request)) {
-    if may_wait && error.kind != Kind::Gone {
-        tell(Request::Cancel { request: id });
-    }
+/// Whether the service may take its time to answer, so that giving up must be said.
+fn may_wait(body: &Request) -> bool {
+    matches!(body, Request::Reserve { .. } | Request::Wait { .. })
 }
 
-fn stray(reply: Reply, tell: &dyn Fn(Request)) {
+/// Returns what a late reply carries.
+fn give_back(reply: Reply, tell: &dyn Fn(Request)) {
     if let Reply::Granted(grant) = reply {
         tell(Request::Abandon { grant: grant.id });
     }
@@ -59,17 +58,24 @@ fn stray(reply: Reply, tell: &dyn Fn(Request)) {
 pub struct Local {
     host: Arc<Host>,
     peer: PeerId,
-    letters: Arc<Correspondence<Reply>>,
+    desk: Arc<Desk>,
     control: Control,
     directory: Segment,
 }
 
-struct Direct(Arc<Correspondence<Reply>>);
+/// Letters to a client in this process, and late ones that must be returned once the service's lock is free.
+#[derive(Default)]
+struct Desk {
+    letters: Correspondence<Reply>,
+    late: Mutex<Vec<Reply>>,
+}
+
+struct Direct(Arc<Desk>);
 
 impl Delivery for Direct {
     fn deliver(&mut self, id: u64, reply: Reply) -> bool {
-        // A grant that nobody waits for is reclaimed with the client; it can only follow a cancelled reservation.
-        self.0.deliver(id, reply);
+        let late = self.0.letters.deliver(id, reply);
+        self.0.late.lock().unwrap_or_else(PoisonError::into_inner).extend(late);
         true
     }
 }
@@ -93,20 +99,9 @@ impl Local {
     pub fn join(host: Arc<Host>, hello: Hello, shares_memory: bool) -> Result<Local> {
         let control = Control::over(Arc::new(Segment::create(Control::BYTES)?));
         let directory = Segment::map(host.directory().reader()?, host.directory().bytes(), Access::Read)?;
-        let letters = Arc::new(Correspondence::default());
-        let peer = host.join(
-            hello,
-            control.clone(),
-            shares_memory,
-            Box::new(Direct(letters.clone())),
-        )?;
-        Ok(Local {
-            host,
-            peer,
-            letters,
-            control,
-            directory,
-        })
+        let desk = Arc::new(Desk::default());
+        let peer = host.join(hello, control.clone(), shares_memory, Box::new(Direct(desk.clone())))?;
+        Ok(Local { host, peer, desk, control, directory })
     }
 }
 
@@ -118,21 +113,21 @@ impl Drop for Local {
 
 impl Exchange for Local {
     fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
-        let may_wait = matches!(body, Request::Reserve { .. } | Request::Wait { .. });
-        let id = self.letters.open();
+        let letters = &self.desk.letters;
+        let may_wait = may_wait(&body);
+        let id = letters.open();
         if let Err(e) = self.host.submit(self.peer, id, body) {
-            self.letters.close(id);
+            letters.close(id);
             return Err(e);
         }
-        let tell = |body| self.tell(body);
-        let patience = Patience {
-            within: patience.within.after(GRACE),
-            ..patience
-        };
-        let answer = self
-            .letters
-            .wait(id, &NoPost(&self.host), patience, &|reply| stray(reply, &tell));
-        answer.inspect_err(|e| give_up(id, may_wait, e, &tell))
+        let patience = Patience { within: patience.within.after(GRACE), ..patience };
+        let answer = letters.wait(id, &NoPost(&self.host), patience, &|_| ());
+        if answer.is_err() && may_wait {
+            self.tell(Request::Cancel { request: id });
+            let late = std::mem::take(&mut *self.desk.late.lock().unwrap_or_else(PoisonError::into_inner));
+            late.into_iter().for_each(|reply| give_back(reply, &|body| self.tell(body)));
+        }
+        answer
     }
 
     fn tell(&self, body: Request) {
@@ -143,10 +138,7 @@ impl Exchange for Local {
         let segment = self.host.segment(number)?;
         let fd = match access {
             Access::Read => segment.reader()?,
-            Access::Write => segment
-                .fd()
-                .try_clone_to_owned()
-                .map_err(|e| Error::io("stage.segment", e))?,
+            Access::Write => segment.fd().try_clone_to_owned().map_err(|e| Error::io("stage.segment", e))?,
         };
         Segment::map(fd, segment.bytes(), access)
     }
@@ -213,11 +205,9 @@ impl Node {
 
     fn named(&self, e: Error) -> Error {
         match e.kind {
-            Kind::Gone => Error::new(
-                Kind::Gone,
-                "stage",
-                format!("the server at \"{}\" is gone", self.address),
-            ),
+            Kind::Gone => {
+                Error::new(Kind::Gone, "stage", format!("the server at \"{}\" is gone", self.address))
+            }
             Kind::Timeout => Error::new(
                 Kind::Timeout,
                 "stage",
@@ -238,23 +228,18 @@ impl Post<Reply> for Node {
 
 impl Exchange for Node {
     fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
-        let may_wait = matches!(body, Request::Reserve { .. } | Request::Wait { .. });
+        let may_wait = may_wait(&body);
         let id = self.letters.open();
         if let Err(e) = self.post(id, &body, patience) {
             self.letters.close(id);
             return Err(self.named(e));
         }
-        let tell = |body| self.tell(body);
-        let patience = Patience {
-            within: patience.within.after(GRACE),
-            ..patience
-        };
-        let answer = self
-            .letters
-            .wait(id, self, patience, &|reply| stray(reply, &tell));
-        answer
-            .inspect_err(|e| give_up(id, may_wait, e, &tell))
-            .map_err(|e| self.named(e))
+        let patience = Patience { within: patience.within.after(GRACE), ..patience };
+        let answer = self.letters.wait(id, self, patience, &|late| give_back(late, &|body| self.tell(body)));
+        if answer.as_ref().is_err_and(|e| e.kind != Kind::Gone) && may_wait {
+            self.tell(Request::Cancel { request: id });
+        }
+        answer.map_err(|e| self.named(e))
     }
 
     fn tell(&self, body: Request) {

@@ -40,9 +40,7 @@ impl Host {
     /// The host in this process that listens at `address`.
     pub fn here(address: &str) -> Option<Arc<Host>> {
         let here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        here.get(address)
-            .and_then(Weak::upgrade)
-            .filter(|host| host.made_in == std::process::id())
+        here.get(address).and_then(Weak::upgrade).filter(|host| host.made_in == std::process::id())
     }
 
     /// Lets clients of this process find the host under `address`.
@@ -69,12 +67,7 @@ impl Host {
             next_peer: 1,
             closed: false,
         };
-        Ok(Host {
-            state: Mutex::new(state),
-            directory,
-            alarm: Bell::new()?,
-            made_in: std::process::id(),
-        })
+        Ok(Host { state: Mutex::new(state), directory, alarm: Bell::new()?, made_in: std::process::id() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -98,13 +91,7 @@ impl Host {
     pub fn segment(&self, n: u32) -> Result<Arc<Segment>> {
         let state = self.lock();
         let found = state.memory.segment(n).cloned();
-        found.ok_or_else(|| {
-            Error::new(
-                Kind::Protocol,
-                "stage.segment",
-                format!("there is no segment {n}"),
-            )
-        })
+        found.ok_or_else(|| Error::new(Kind::Protocol, "stage.segment", format!("there is no segment {n}")))
     }
 
     /// Takes a client in.
@@ -126,14 +113,7 @@ impl Host {
         state.next_peer += 1;
         state.memory.add_client(peer, control);
         state.ways.insert(peer, way);
-        self.run(
-            &mut state,
-            Input::Joined {
-                peer,
-                hello,
-                shares_memory,
-            },
-        );
+        self.run(&mut state, Input::Joined { peer, hello, shares_memory });
         Ok(peer)
     }
 
@@ -167,15 +147,7 @@ impl Host {
     }
 
     fn run(&self, state: &mut State, input: Input) {
-        let State {
-            core,
-            memory,
-            ways,
-            out,
-            broken,
-            armed,
-            ..
-        } = state;
+        let State { core, memory, ways, out, broken, armed, .. } = state;
         core.step(now(), input, memory, out);
         let before = broken.len();
         for Output { to, id, reply } in out.drain(..) {

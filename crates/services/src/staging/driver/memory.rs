@@ -74,9 +74,7 @@ impl Ground for Memory {
 
     fn leased(&mut self, ticket: Ticket) -> bool {
         // Every holder is asked, so that each of them will tell when it lets go.
-        self.clients
-            .values()
-            .fold(false, |held, control| control.hazards().holds(ticket) || held)
+        self.clients.values().filter(|control| control.hazards().holds(ticket)).count() > 0
     }
 
     fn offer(&mut self, peer: PeerId, grant: u64) -> bool {

@@ -26,11 +26,7 @@ impl Remote {
     /// # Errors
     /// `Gone` when nobody answers, `Access` when the token is wrong, `Protocol` when it speaks another version.
     pub fn connect(address: &str, hello: Hello, patience: Patience<'_>) -> Result<Remote> {
-        let remote = Remote {
-            address: address.to_string(),
-            hello,
-            idle: Mutex::default(),
-        };
+        let remote = Remote { address: address.to_string(), hello, idle: Mutex::default() };
         let stream = remote.open(patience)?;
         remote.put_back(stream);
         Ok(remote)
@@ -110,12 +106,7 @@ impl Remote {
         replace: bool,
         patience: Patience<'_>,
     ) -> Result<()> {
-        let request = RemoteRequest::Put {
-            key,
-            shape,
-            replace,
-            within: patience.within,
-        };
+        let request = RemoteRequest::Put { key, shape, replace, within: patience.within };
         match self.talk(&request, bytes, patience)? {
             RemoteReply::Stored => Ok(()),
             other => Err(unexpected(&other)),
@@ -144,15 +135,7 @@ impl Remote {
         patience: Patience<'_>,
     ) -> Result<T> {
         self.with(patience, |stream| {
-            match exchange(
-                stream,
-                &RemoteRequest::Get {
-                    key,
-                    within: patience.within,
-                },
-                &[],
-                patience,
-            )? {
+            match exchange(stream, &RemoteRequest::Get { key, within: patience.within }, &[], patience)? {
                 RemoteReply::Value(shape) => match place(shape) {
                     Ok((value, into)) => {
                         stream.bulk(into, with_grace(patience))?;
@@ -168,10 +151,7 @@ impl Remote {
 }
 
 fn with_grace(patience: Patience<'_>) -> Patience<'_> {
-    Patience {
-        within: patience.within.after(GRACE),
-        ..patience
-    }
+    Patience { within: patience.within.after(GRACE), ..patience }
 }
 
 fn exchange(

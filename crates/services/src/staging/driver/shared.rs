@@ -99,12 +99,7 @@ impl Shared {
             return Ok(found.clone());
         }
         let segment = Arc::new(self.exchange.segment(number, access)?);
-        Ok(maps
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(number)
-            .or_insert(segment)
-            .clone())
+        Ok(maps.write().unwrap_or_else(PoisonError::into_inner).entry(number).or_insert(segment).clone())
     }
 
     /// Whether a version is there.
@@ -116,11 +111,7 @@ impl Shared {
             Probe::Found(..) => Ok(true),
             Probe::Absent => Ok(false),
             Probe::Unsure => {
-                let body = Request::Wait {
-                    keys: vec![key.clone()],
-                    all: true,
-                    within: Nanos(0),
-                };
+                let body = Request::Wait { keys: vec![key.clone()], all: true, within: Nanos(0) };
                 match self.ask(body, patience) {
                     Ok(_) => Ok(true),
                     Err(e) if e.kind == Kind::Timeout => Ok(false),
@@ -158,23 +149,15 @@ impl Shared {
             return Ok(None);
         };
         let leased = || {
-            let Location {
-                segment,
-                offset,
-                shape,
-            } = Location::from_payload(&payload)?;
+            let Location { segment, offset, shape } = Location::from_payload(&payload)?;
             let segment = self.mapped(segment, Access::Read)?;
             let start = segment.at(offset, shape.size())?.cast_const();
             Ok((start, shape, segment))
         };
         match leased() {
-            Ok((start, shape, segment)) => Ok(Some(Lease {
-                client: self.clone(),
-                index,
-                start,
-                shape,
-                _segment: segment,
-            })),
+            Ok((start, shape, segment)) => {
+                Ok(Some(Lease { client: self.clone(), index, start, shape, _segment: segment }))
+            }
             Err(e) => {
                 self.release(index);
                 Err(e)
@@ -201,19 +184,8 @@ impl Shared {
                 return Ok(lease);
             }
             let left = deadline.since(now());
-            let body = Request::Wait {
-                keys: vec![key.clone()],
-                all: true,
-                within: left,
-            };
-            self.ask(
-                body,
-                Patience {
-                    within: left,
-                    ..patience
-                },
-            )
-            .map_err(|e| match e.kind {
+            let body = Request::Wait { keys: vec![key.clone()], all: true, within: left };
+            self.ask(body, Patience { within: left, ..patience }).map_err(|e| match e.kind {
                 Kind::Timeout => relabel(e, patience.within),
                 _ => e,
             })?;
@@ -230,13 +202,7 @@ impl Shared {
             }
         }
         drop(spares);
-        match self.ask(
-            Request::Reserve {
-                bytes,
-                within: patience.within,
-            },
-            patience,
-        )? {
+        match self.ask(Request::Reserve { bytes, within: patience.within }, patience)? {
             Reply::Granted(grant) => Ok(grant),
             other => Err(unexpected(&other)),
         }
@@ -274,23 +240,13 @@ impl Shared {
 
 /// Says the caller's own patience instead of what was left of it.
 fn relabel(e: Error, within: Nanos) -> Error {
-    let message = match (
-        e.message.find(" was not put within "),
-        e.message.find("; connected"),
-    ) {
+    let message = match (e.message.find(" was not put within "), e.message.find("; connected")) {
         (Some(from), Some(to)) if from < to => {
-            format!(
-                "{} was not put within {within}{}",
-                &e.message[..from],
-                &e.message[to..]
-            )
+            format!("{} was not put within {within}{}", &e.message[..from], &e.message[to..])
         }
         _ => e.message,
     };
-    Error {
-        message: message.replacen("stage.wait", "stage.get", 1),
-        ..e
-    }
+    Error { message: message.replacen("stage.wait", "stage.get", 1), ..e }
 }
 
 pub(super) fn unexpected(reply: &Reply) -> Error {
@@ -329,12 +285,7 @@ impl SharedLoan {
     /// `Invalid` when the loan has ended already, `Exists` when somebody else put that version meanwhile, `Gone`.
     pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
         let grant = self.grant.take().ok_or_else(ended)?;
-        let body = Request::Put {
-            grant,
-            key: self.key.clone(),
-            shape: self.shape,
-            replace: self.replace,
-        };
+        let body = Request::Put { grant, key: self.key.clone(), shape: self.shape, replace: self.replace };
         match self.client.ask(body, patience)? {
             Reply::Stored { spare } => {
                 lock(&self.client.spares).extend(spare);
@@ -361,9 +312,5 @@ impl Drop for SharedLoan {
 }
 
 pub(super) fn ended() -> Error {
-    Error::new(
-        Kind::Invalid,
-        "stage.put",
-        "this loan has ended already; take a new one",
-    )
+    Error::new(Kind::Invalid, "stage.put", "this loan has ended already; take a new one")
 }

@@ -53,11 +53,7 @@ impl Handshake {
     pub fn receive(socket: &Socket) -> Result<(Handshake, Vec<OwnedFd>)> {
         let packet = socket.receive()?;
         if packet.bytes.is_empty() {
-            return Err(Error::new(
-                Kind::Gone,
-                "stage.handshake",
-                "the other end has closed",
-            ));
+            return Err(Error::new(Kind::Gone, "stage.handshake", "the other end has closed"));
         }
         Ok((Handshake::decode(&packet.bytes)?, packet.fds))
     }
@@ -68,11 +64,7 @@ impl Handshake {
     /// `Protocol` when the bytes are none.
     pub fn decode(bytes: &[u8]) -> Result<Handshake> {
         postcard::from_bytes(bytes).map_err(|e| {
-            Error::new(
-                Kind::Protocol,
-                "stage.handshake",
-                format!("{} bytes that are none: {e}", bytes.len()),
-            )
+            Error::new(Kind::Protocol, "stage.handshake", format!("{} bytes that are none: {e}", bytes.len()))
         })
     }
 }
@@ -82,9 +74,7 @@ impl Handshake {
 /// # Errors
 /// As the socket says.
 pub fn send_segment(socket: &Socket, segment: &Segment, write: bool) -> Result<()> {
-    let answer = Handshake::Descriptor {
-        bytes: segment.bytes(),
-    };
+    let answer = Handshake::Descriptor { bytes: segment.bytes() };
     if write {
         return answer.send(socket, &[segment.fd()]);
     }
@@ -97,21 +87,13 @@ pub fn send_segment(socket: &Socket, segment: &Segment, write: bool) -> Result<(
 /// # Errors
 /// As the socket says, or the other end.
 pub fn receive_segment(socket: &Socket, number: u32, access: Access) -> Result<Segment> {
-    Handshake::Segment {
-        number,
-        write: access == Access::Write,
-    }
-    .send(socket, &[])?;
+    Handshake::Segment { number, write: access == Access::Write }.send(socket, &[])?;
     match Handshake::receive(socket)? {
         (Handshake::Descriptor { bytes }, mut fds) if fds.len() == 1 => {
             Segment::map(fds.remove(0), bytes, access)
         }
         (Handshake::Refused(e), _) => Err(e),
-        (other, _) => Err(Error::new(
-            Kind::Protocol,
-            "stage.segment",
-            format!("unexpected {other:?}"),
-        )),
+        (other, _) => Err(Error::new(Kind::Protocol, "stage.segment", format!("unexpected {other:?}"))),
     }
 }
 
