@@ -1,0 +1,41 @@
+//! Python's face of the façade: `thalweg._native`. Converts, never decides.
+#![allow(missing_docs)] // documented in python/thalweg/staging, where users read
+#![allow(clippy::too_many_arguments)] // Python's keyword arguments
+
+mod arrays;
+mod client;
+mod failure;
+mod server;
+mod waiting;
+
+use pyo3::prelude::*;
+use thalweg::{limits, Bytes};
+
+#[pyfunction]
+fn limit_memcpy(py: Python<'_>, size_bytes: u64, repeats: usize) -> Vec<f64> {
+    let times = py.detach(|| limits::memcpy(Bytes(size_bytes), repeats));
+    times.into_iter().map(|t| t.0 as f64 * 1e-9).collect()
+}
+
+#[pyfunction]
+fn limit_unix_round_trip(py: Python<'_>, count: usize) -> PyResult<Vec<f64>> {
+    let times = py.detach(|| limits::unix_round_trip(count)).map_err(failure::raised)?;
+    Ok(times.into_iter().map(|t| t.0 as f64 * 1e-9).collect())
+}
+
+#[pyfunction]
+fn available_memory() -> u64 {
+    thalweg::available_memory().0
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<client::Client>()?;
+    module.add_class::<client::Loan>()?;
+    module.add_class::<server::Server>()?;
+    module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
+    module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
+    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    Ok(())
+}

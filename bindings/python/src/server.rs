@@ -1,0 +1,66 @@
+//! `thalweg._native.Server`.
+
+use crate::failure::raised;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Mutex, PoisonError};
+use thalweg::{Bytes, Error, Kind, Settings, Stats, WhenFull};
+
+#[pyclass(frozen)]
+pub struct Server {
+    server: Mutex<Option<thalweg::Server>>,
+    #[pyo3(get)]
+    address: String,
+    #[pyo3(get)]
+    tcp_address: Option<String>,
+}
+
+pub fn stats_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in stats.fields() {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    #[pyo3(signature = (*, memory_limit_bytes=None, when_full="block", socket=None, listen=None, token=None))]
+    fn new(
+        py: Python<'_>,
+        memory_limit_bytes: Option<u64>,
+        when_full: &str,
+        socket: Option<String>,
+        listen: Option<String>,
+        token: Option<String>,
+    ) -> PyResult<Server> {
+        let when_full = match when_full {
+            "block" => WhenFull::Block,
+            "fail" => WhenFull::Fail,
+            "drop_oldest" => WhenFull::DropOldest,
+            other => {
+                let detail =
+                    format!("when_full = {other:?}; accepted are \"block\", \"fail\" and \"drop_oldest\"");
+                return Err(raised(Error::new(Kind::Invalid, "server", detail)));
+            }
+        };
+        let settings = Settings { limit: memory_limit_bytes.map(Bytes), when_full, socket, listen, token };
+        let server = py.detach(|| thalweg::Server::start(settings)).map_err(raised)?;
+        let (address, tcp_address) = (server.address().to_string(), server.tcp_address().map(str::to_string));
+        Ok(Server { server: Mutex::new(Some(server)), address, tcp_address })
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*server {
+            Some(server) => stats_dict(py, &server.stats()),
+            None => Err(raised(Error::new(Kind::Gone, "server", "it has been closed"))),
+        }
+    }
+
+    fn close(&self, py: Python<'_>) {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(server));
+    }
+}

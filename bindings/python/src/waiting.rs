@@ -1,0 +1,34 @@
+//! Waiting without the GIL, and still hearing Ctrl-C.
+
+use crate::failure::raised;
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use thalweg::{Error, Kind, Nanos, Patience, Result};
+
+/// A time-out in seconds as Python gives it.
+pub fn seconds(operation: &str, timeout_s: f64) -> PyResult<Nanos> {
+    if timeout_s.is_finite() && (0.0..=1e9).contains(&timeout_s) {
+        return Ok(Nanos((timeout_s * 1e9) as u64));
+    }
+    let detail = format!("timeout_s = {timeout_s}; accepted are 0 to 1e9 seconds");
+    Err(raised(Error::new(Kind::Invalid, operation, detail)))
+}
+
+/// Runs `work` without the GIL; Ctrl-C ends its waits, and what it raised is raised here.
+pub fn waiting<T: Send>(
+    py: Python<'_>,
+    within: Nanos,
+    work: impl FnOnce(Patience<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let signal: Mutex<Option<PyErr>> = Mutex::new(None);
+    let tick = || {
+        Python::attach(|py| py.check_signals()).map_err(|e| {
+            if let Ok(mut signal) = signal.lock() {
+                *signal = Some(e);
+            }
+            Error::new(Kind::Interrupted, "stage", "interrupted")
+        })
+    };
+    let done = py.detach(|| work(Patience { within, tick: &tick }));
+    done.map_err(|e| signal.lock().ok().and_then(|mut s| s.take()).unwrap_or_else(|| raised(e)))
+}

@@ -1,0 +1,9 @@
+//! Quantities with units, identifiers, and the one error type.
+
+mod error;
+mod name;
+mod units;
+
+pub use error::{Error, Kind, Result};
+pub use name::{Key, Name, NAME_MAX};
+pub use units::{Bytes, BytesPerSec, Nanos, Rank, Version};

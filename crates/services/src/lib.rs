@@ -1,0 +1,4 @@
+//! Services: what the bytes mean. Each one is a state machine without I/O (`core`) and what drives it (`driver`).
+
+pub mod server;
+pub mod staging;

@@ -1,0 +1,127 @@
+//! The server: hosts the staging service for this process, for others on its node, and over TCP for other nodes.
+
+mod node;
+mod tcp;
+
+use crate::staging::core::{Config, WhenFull};
+use crate::staging::driver::Host;
+use crate::staging::message::{Stats, PROTOCOL};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use thalweg_foundation::{Bytes, Error, Kind, Result};
+use thalweg_transport::link::{now, Listener};
+use thalweg_transport::memory::available;
+
+/// Slots of the directory: half as many versions can be held.
+const SLOTS: usize = 1 << 17;
+const WAITS_PER_CLIENT: usize = 1024;
+
+/// How a server is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The most memory to take; none: half of what is available.
+    pub limit: Option<Bytes>,
+    /// What to do when it is full.
+    pub when_full: WhenFull,
+    /// The Unix socket's name; none: a fresh one in Linux's abstract space.
+    pub socket: Option<String>,
+    /// `host:port` to serve other nodes; port 0 takes a free one.
+    pub listen: Option<String>,
+    /// The secret that clients over TCP must know.
+    pub token: Option<String>,
+}
+
+/// A running server; stops when dropped.
+pub struct Server {
+    host: Arc<Host>,
+    address: String,
+    tcp: Option<tcp::Listening>,
+    node: Option<JoinHandle<()>>,
+}
+
+fn fresh_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let n = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("@thalweg-{}-{n}-{:x}", std::process::id(), now().0)
+}
+
+impl Server {
+    /// Starts a server; it answers when this returns.
+    ///
+    /// # Errors
+    /// `Invalid` for settings that cannot be, `Io` when a name or port is taken.
+    pub fn start(settings: Settings) -> Result<Server> {
+        let limit = settings.limit.unwrap_or_else(|| Bytes(available().0 / 2));
+        const LEAST: Bytes = Bytes(1 << 20);
+        if limit < LEAST {
+            let detail = format!("a memory limit of {limit}; accepted are at least {LEAST}");
+            return Err(Error::new(Kind::Invalid, "server", detail));
+        }
+        if settings.listen.is_some() && settings.token.as_deref().unwrap_or("").len() < 8 {
+            let detail = "listening on TCP without a token of at least 8 characters; give a token";
+            return Err(Error::new(Kind::Invalid, "server", detail));
+        }
+        let when_full = settings.when_full;
+        let config = Config { limit, when_full, slots: SLOTS, waits_per_client: WAITS_PER_CLIENT };
+        let host = Arc::new(Host::new(config)?);
+        let name = settings.socket.unwrap_or_else(fresh_name);
+        let listener = Listener::bind(&name)?;
+        let address = format!("unix:{name}");
+        let tcp = match (settings.listen, settings.token) {
+            (Some(place), Some(token)) => Some(tcp::Listening::start(host.clone(), &place, token)?),
+            _ => None,
+        };
+        let node = node::start(host.clone(), listener)?;
+        host.known_as(&address);
+        Ok(Server { host, address, tcp, node: Some(node) })
+    }
+
+    /// The address for clients on this node, `unix:NAME`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The address for clients on other nodes, `tcp:HOST:PORT`.
+    pub fn tcp_address(&self) -> Option<&str> {
+        self.tcp.as_ref().map(tcp::Listening::address)
+    }
+
+    /// The service, for clients in this process.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// Counters of the service.
+    pub fn stats(&self) -> Stats {
+        self.host.stats()
+    }
+
+    /// Stops serving; clients get `Gone`, views that they hold stay valid.
+    pub fn close(&mut self) {
+        self.host.close();
+        if let Some(tcp) = self.tcp.take() {
+            tcp.stop();
+        }
+        if let Some(node) = self.node.take() {
+            let _ = node.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Checks what a client says of itself.
+fn admissible(protocol: u32) -> Result<()> {
+    if protocol == PROTOCOL {
+        return Ok(());
+    }
+    let detail = format!(
+        "the client speaks protocol {protocol}, this server {PROTOCOL}; use the same release on both sides"
+    );
+    Err(Error::new(Kind::Protocol, "stage.connect", detail))
+}

@@ -1,0 +1,235 @@
+//! Serving other nodes: one thread for each connection, which acts for its client in this process.
+
+use super::admissible;
+use crate::staging::driver::{Client, Host, Identity, RemoteReply, RemoteRequest};
+use crate::staging::message::{Reply, Request, MESSAGE_MAX};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use subtle::ConstantTimeEq;
+use thalweg_foundation::array::Shape;
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_transport::link::{Patience, Stream};
+
+const CONNECTIONS_MAX: usize = 1024;
+/// A connection that does not introduce itself is closed after this.
+const HELLO_WITHIN: Nanos = Nanos(5_000_000_000);
+/// A connection on which nothing moves in the middle of a message is closed after this.
+const STALL: Nanos = Nanos(30_000_000_000);
+
+/// The listening port and its thread.
+pub(super) struct Listening {
+    address: String,
+    wake: std::net::SocketAddr,
+    host: Arc<Host>,
+    thread: JoinHandle<()>,
+}
+
+impl Listening {
+    pub fn start(host: Arc<Host>, place: &str, token: String) -> Result<Listening> {
+        let operation = format!("server: cannot listen on tcp:{place}");
+        let listener = TcpListener::bind(place).map_err(|e| Error::io(&operation, e))?;
+        let wake = listener.local_addr().map_err(|e| Error::io(&operation, e))?;
+        let name = place.rsplit_once(':').map_or(place, |(name, _)| name);
+        let address = format!("tcp:{name}:{}", wake.port());
+        let served = host.clone();
+        let thread = std::thread::Builder::new()
+            .name("thalweg-tcp".into())
+            .spawn(move || accept(&served, &listener, &Arc::from(token)))
+            .map_err(|e| Error::io("server", e))?;
+        Ok(Listening { address, wake, host, thread })
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub fn stop(self) {
+        debug_assert!(self.host.is_closed());
+        let mut wake = self.wake;
+        if wake.ip().is_unspecified() {
+            wake.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        // The thread sleeps in accept: a last connection wakes it.
+        if TcpStream::connect_timeout(&wake, std::time::Duration::from_secs(1)).is_ok() {
+            let _ = self.thread.join();
+        }
+    }
+}
+
+fn accept(host: &Arc<Host>, listener: &TcpListener, token: &Arc<str>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        if host.is_closed() {
+            return;
+        }
+        let Ok(stream) = stream.map_err(|e| Error::io("server", e)).and_then(Stream::over) else {
+            continue;
+        };
+        if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            let detail = format!("{CONNECTIONS_MAX} connections are open; no more are accepted");
+            let _ =
+                reply(&stream, &RemoteReply::Failed(Error::new(Kind::Full, "stage.connect", detail)), &[]);
+            continue;
+        }
+        open.fetch_add(1, Ordering::Relaxed);
+        let (host, token, count) = (host.clone(), token.clone(), open.clone());
+        let serve = move || {
+            let _ = Connection { host, stream, frame: Vec::new() }.serve(&token);
+            count.fetch_sub(1, Ordering::Relaxed);
+        };
+        if std::thread::Builder::new().name("thalweg-tcp".into()).spawn(serve).is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn reply(stream: &Stream, reply: &RemoteReply, bulk: &[u8]) -> Result<()> {
+    let frame = postcard::to_stdvec(reply).map_err(|e| Error::new(Kind::Protocol, "server", e))?;
+    stream.send(&frame, bulk, Patience::of(STALL))
+}
+
+struct Connection {
+    host: Arc<Host>,
+    stream: Stream,
+    frame: Vec<u8>,
+}
+
+impl Connection {
+    fn next(&mut self, within: Nanos) -> Result<RemoteRequest> {
+        let host = self.host.clone();
+        let tick = || {
+            if host.is_closed() {
+                Err(Error::new(Kind::Gone, "server", "closing"))
+            } else {
+                Ok(())
+            }
+        };
+        self.stream.receive(&mut self.frame, Patience { within, tick: &tick })?;
+        debug_assert!(self.frame.len() <= MESSAGE_MAX);
+        postcard::from_bytes(&self.frame).map_err(|e| {
+            Error::new(Kind::Protocol, "server", format!("{} bytes that are none: {e}", self.frame.len()))
+        })
+    }
+
+    fn serve(mut self, token: &str) -> Result<()> {
+        let hello = match self.next(HELLO_WITHIN)? {
+            RemoteRequest::Hello(hello) => hello,
+            other => return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
+        };
+        let known: bool = hello.token.as_bytes().ct_eq(token.as_bytes()).into();
+        let admitted = match known {
+            true => admissible(hello.protocol),
+            false => Err(Error::new(
+                Kind::Access,
+                "stage.connect",
+                "wrong token; give the one that the server was started with",
+            )),
+        };
+        if let Err(e) = admitted {
+            return reply(&self.stream, &RemoteReply::Failed(e), &[]);
+        }
+        let identity = Identity { name: hello.name, namespace: hello.namespace, token: String::new() };
+        let client = Client::acting(self.host.clone(), identity, hello.pid)?;
+        reply(&self.stream, &RemoteReply::Welcome, &[])?;
+        loop {
+            // An idle connection may stay; what ends it is the client's end or this server's.
+            let request = self.next(Nanos(u64::MAX))?;
+            self.answer(&client, request)?;
+        }
+    }
+
+    fn answer(&mut self, client: &Client, request: RemoteRequest) -> Result<()> {
+        match request {
+            RemoteRequest::Put { key, shape, replace, within } => {
+                self.put(client, key, shape, replace, within)
+            }
+            RemoteRequest::Get { key, within } => {
+                let got = client.get(key, Patience { within, tick: &|| self.alive() });
+                match got {
+                    Ok(view) => {
+                        // SAFETY: the view keeps the packed bytes of its shape for as long as it lives.
+                        let bytes = unsafe {
+                            std::slice::from_raw_parts(view.start(), view.shape().size().0 as usize)
+                        };
+                        reply(&self.stream, &RemoteReply::Value(*view.shape()), bytes)
+                    }
+                    Err(e) => reply(&self.stream, &RemoteReply::Failed(e), &[]),
+                }
+            }
+            RemoteRequest::Exists { key } => {
+                let answer = match client.exists(key, Patience::of(STALL)) {
+                    Ok(there) => RemoteReply::Exists(there),
+                    Err(e) => RemoteReply::Failed(e),
+                };
+                reply(&self.stream, &answer, &[])
+            }
+            RemoteRequest::Ask(body) => {
+                let within = match &body {
+                    Request::Wait { within, .. } => *within,
+                    Request::List { .. }
+                    | Request::Delete { .. }
+                    | Request::DropNamespace
+                    | Request::Stats => STALL,
+                    other => {
+                        return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}")))
+                    }
+                };
+                let answer = match client.ask(body, Patience { within, tick: &|| self.alive() }) {
+                    Ok(answer) => answer,
+                    Err(e) => Reply::Failed(e),
+                };
+                reply(&self.stream, &RemoteReply::Answer(answer), &[])
+            }
+            RemoteRequest::Hello(_) => Err(Error::new(Kind::Protocol, "server", "a second introduction")),
+        }
+    }
+
+    fn alive(&self) -> Result<()> {
+        if self.host.is_closed() || self.stream.ended() {
+            return Err(Error::new(Kind::Gone, "server", "nobody waits for this answer"));
+        }
+        Ok(())
+    }
+
+    /// Receives bulk bytes straight into granted memory. While there is no room, nothing is read: the connection itself
+    /// holds the client back.
+    fn put(
+        &self,
+        client: &Client,
+        key: thalweg_foundation::base::Key,
+        shape: Shape,
+        replace: bool,
+        within: Nanos,
+    ) -> Result<()> {
+        let stored = match client.loan(key, shape, replace, Patience::of(within)) {
+            Ok(mut loan) => {
+                // SAFETY: the loan holds the bytes of its shape, and nobody else sees them.
+                let into = unsafe { std::slice::from_raw_parts_mut(loan.start(), shape.size().0 as usize) };
+                self.stream.bulk(into, Patience::of(STALL))?;
+                loan.commit(Patience::of(STALL))
+            }
+            Err(e) => {
+                self.skip(shape.size().0)?;
+                Err(e)
+            }
+        };
+        let answer = match stored {
+            Ok(()) => RemoteReply::Stored,
+            Err(e) => RemoteReply::Failed(e),
+        };
+        reply(&self.stream, &answer, &[])
+    }
+
+    fn skip(&self, bytes: u64) -> Result<()> {
+        let mut left = bytes;
+        let mut scratch = vec![0; left.min(1 << 20) as usize];
+        while left > 0 {
+            let part = left.min(1 << 20) as usize;
+            self.stream.bulk(&mut scratch[..part], Patience::of(STALL))?;
+            left -= part as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Room for new data: limits, back-pressure, and grants ahead of need.
+
+use super::super::message::{Grant, Reply};
+use super::peers::PeerId;
+use super::pool::{Extent, Pool};
+use super::state::{refused, Place, Staging, WhenFull};
+use super::{Ground, Output};
+use thalweg_foundation::sync::Ticket;
+use thalweg_foundation::{Bytes, Kind, Nanos};
+
+/// The smallest segment.
+const SEGMENT_MIN: u64 = 8 << 20;
+/// The largest segment, unless one array is larger.
+const SEGMENT_MAX: u64 = 1 << 30;
+/// Segments are multiples of a huge page.
+const SEGMENT_STEP: u64 = 2 << 20;
+
+/// A put that waits for room.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    pub peer: PeerId,
+    pub id: u64,
+    pub bytes: Bytes,
+    pub asked: Nanos,
+    pub deadline: Nanos,
+}
+
+impl Staging {
+    pub(super) fn reserve(
+        &mut self,
+        peer: PeerId,
+        id: u64,
+        bytes: Bytes,
+        within: Nanos,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) -> Option<Reply> {
+        if self.is_pending(peer, id) {
+            return None;
+        }
+        let limit = self.config.limit;
+        if Pool::rounded(bytes) > limit.0 {
+            let detail =
+                format!("an array of {bytes} is larger than the memory limit of {limit}; raise the limit");
+            return Some(refused(Kind::Full, "stage.put", detail));
+        }
+        let room = if self.queue.is_empty() { self.find(bytes, ground) } else { None };
+        if let Some(grant) = room.and_then(|extent| self.grant(peer, extent, false)) {
+            return Some(Reply::Granted(grant));
+        }
+        if self.config.when_full == WhenFull::Fail {
+            let detail =
+                format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
+            return Some(refused(Kind::Full, "stage.put", detail));
+        }
+        if self.queue.iter().filter(|r| r.peer == peer).count() >= self.config.waits_per_client {
+            let detail = format!("{} puts of this client wait already", self.config.waits_per_client);
+            return Some(refused(Kind::Full, "stage.put", detail));
+        }
+        let deadline = self.now.after(within);
+        self.stats.blocked += 1;
+        self.queue.push_back(Reservation { peer, id, bytes, asked: self.now, deadline });
+        self.deadlines.insert((deadline, peer, id));
+        self.expire(out);
+        None
+    }
+
+    /// Whether a request with this number waits already: then this is a copy of it, and one answer is enough.
+    pub(super) fn is_pending(&self, peer: PeerId, id: u64) -> bool {
+        self.waiting.has(peer, id) || self.queue.iter().any(|r| (r.peer, r.id) == (peer, id))
+    }
+
+    pub(super) fn fullness(&self) -> String {
+        let stats = self.stats();
+        format!(
+            "{} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the limit is {}",
+            stats.entries,
+            Bytes(stats.entry_bytes),
+            Bytes(stats.granted_bytes),
+            Bytes(stats.retired_bytes),
+            self.config.limit
+        )
+    }
+
+    /// Memory for `bytes`, by ever dearer means: what is free, what readers have left, new memory, spares, old versions.
+    fn find(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
+        if let Some(extent) = self.pool.allocate(bytes) {
+            return Some(extent);
+        }
+        if self.sweep(ground) {
+            if let Some(extent) = self.pool.allocate(bytes) {
+                return Some(extent);
+            }
+        }
+        if self.grow(bytes, ground) || self.take_spares_back(ground) {
+            if let Some(extent) = self.pool.allocate(bytes) {
+                return Some(extent);
+            }
+        }
+        if self.config.when_full == WhenFull::DropOldest {
+            let oldest: Vec<(Ticket, Place)> = self.by_age.iter().map(|(t, p)| (*t, p.clone())).collect();
+            for (ticket, place) in oldest {
+                if ground.leased(ticket) {
+                    continue;
+                }
+                self.remove(&place, ground);
+                self.stats.dropped += 1;
+                if let Some(extent) = self.pool.allocate(bytes) {
+                    return Some(extent);
+                }
+            }
+        }
+        None
+    }
+
+    /// Frees what was withdrawn and is no longer read; whether there was any.
+    fn sweep(&mut self, ground: &mut dyn Ground) -> bool {
+        let before = self.retired.len();
+        let (held, free): (Vec<_>, Vec<_>) =
+            self.retired.drain(..).partition(|(ticket, _)| ground.leased(*ticket));
+        self.retired = held;
+        free.into_iter().for_each(|(_, extent)| self.pool.release(extent));
+        self.retired.len() < before
+    }
+
+    fn grow(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> bool {
+        let (total, limit) = (self.pool.total().0, self.config.limit.0);
+        let need = Pool::rounded(bytes);
+        let left = limit.saturating_sub(total);
+        if need > left {
+            return false;
+        }
+        let wish = total.clamp(SEGMENT_MIN, SEGMENT_MAX).max(need).next_multiple_of(SEGMENT_STEP).min(left);
+        match ground.grow(Bytes(wish)) {
+            Some(segment) => {
+                self.pool.add(segment, Bytes(wish));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn take_spares_back(&mut self, ground: &mut dyn Ground) -> bool {
+        let mut any = false;
+        for (peer, client) in &mut self.peers {
+            client.grants.retain(|id, granted| {
+                let back = granted.spare && ground.revoke(*peer, *id);
+                if back {
+                    self.pool.release(granted.extent);
+                    any = true;
+                }
+                !back
+            });
+        }
+        any
+    }
+
+    /// Memory for the next put of the same size, while there is plenty; the client need not ask for it.
+    pub(super) fn spare(&mut self, peer: PeerId, bytes: u64, ground: &mut dyn Ground) -> Option<Grant> {
+        let client = self.peers.get(&peer)?;
+        let enough = client.grants.values().any(|g| g.spare && g.extent.bytes == bytes);
+        let used = self.stats.entry_bytes.saturating_add(bytes.saturating_mul(2));
+        if !client.shares_memory || enough || used > self.config.limit.0 / 2 || !self.queue.is_empty() {
+            return None;
+        }
+        let extent = self.pool.allocate(Bytes(bytes))?;
+        let grant = self.grant(peer, extent, true)?;
+        if ground.offer(peer, grant.id) {
+            return Some(grant);
+        }
+        if let Some(client) = self.peers.get_mut(&peer) {
+            client.grants.remove(&grant.id);
+        }
+        self.pool.release(extent);
+        None
+    }
+
+    /// Serves those who wait for room, in the order in which they asked.
+    pub(super) fn admit(&mut self, ground: &mut dyn Ground, out: &mut Vec<Output>) {
+        if !self.retired.is_empty() {
+            self.sweep(ground);
+        }
+        while let Some(first) = self.queue.front() {
+            let (peer, id, bytes, deadline) = (first.peer, first.id, first.bytes, first.deadline);
+            let Some(extent) = self.find(bytes, ground) else {
+                return;
+            };
+            self.queue.pop_front();
+            self.deadlines.remove(&(deadline, peer, id));
+            match self.grant(peer, extent, false) {
+                Some(grant) => out.push(Output { to: peer, id, reply: Reply::Granted(grant) }),
+                None => self.pool.release(extent),
+            }
+        }
+    }
+
+    /// Answers everybody whose deadline has passed.
+    pub(super) fn expire(&mut self, out: &mut Vec<Output>) {
+        while let Some((at, peer, id)) = self.deadlines.first().copied().filter(|(at, _, _)| *at <= self.now)
+        {
+            self.deadlines.remove(&(at, peer, id));
+            let reply = if let Some(n) = self.queue.iter().position(|r| (r.peer, r.id) == (peer, id)) {
+                let waited = self.queue.remove(n).map(|r| (r.bytes, r.deadline.since(r.asked)));
+                let (bytes, within) = waited.unwrap_or_default();
+                let detail = format!("no room for {bytes} within {within}: {}", self.fullness());
+                refused(Kind::Timeout, "stage.put", detail)
+            } else if let Some(waiter) = self.waiting.remove(peer, id) {
+                refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer))
+            } else {
+                continue;
+            };
+            out.push(Output { to: peer, id, reply });
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The staging service as a state machine: no clock, no socket, no thread, no byte of data.
+//!
+//! It is driven by `step` and acts through `Ground`, the little it needs of the memory below: growing it, the
+//! directory, and who holds what. Real memory, the adversarial world's toy memory and the simulator's imagined one
+//! implement it. Replies leave as `Output`s.
+
+mod admission;
+mod invariants;
+mod peers;
+mod pool;
+mod slots;
+mod state;
+mod waiting;
+
+pub use peers::PeerId;
+pub use pool::{Extent, Pool, ALIGNMENT};
+pub use state::{Config, Staging, WhenFull};
+
+use super::message::{Hello, Reply, Request};
+use super::Location;
+use thalweg_foundation::sync::Ticket;
+use thalweg_foundation::{Bytes, Nanos};
+
+/// What happens to the service.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A client introduced itself, and its token was right.
+    Joined {
+        /// Its number, never used twice.
+        peer: PeerId,
+        /// Who it is.
+        hello: Hello,
+        /// Whether it shares memory with the service (else the driver moves the bytes for it).
+        shares_memory: bool,
+    },
+    /// A client asks.
+    Request {
+        /// Who.
+        from: PeerId,
+        /// The request's number, unique for the client.
+        id: u64,
+        /// What.
+        body: Request,
+    },
+    /// A client's connection closed or its process died; its leases count no more.
+    Gone(PeerId),
+    /// Time has passed.
+    Tick,
+}
+
+/// What the service wants sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// To whom.
+    pub to: PeerId,
+    /// In answer to which request.
+    pub id: u64,
+    /// What.
+    pub reply: Reply,
+}
+
+/// The memory below the service.
+pub trait Ground {
+    /// Takes a new segment of `bytes` from the system; its number, or none when the system refuses.
+    fn grow(&mut self, bytes: Bytes) -> Option<u32>;
+    /// Shows an entry to all clients.
+    fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location);
+    /// Hides an entry; afterwards nobody gets a new lease on it.
+    fn withdraw(&mut self, slot: u64);
+    /// Tells searches that nothing stands in or behind `slot`.
+    fn clear(&mut self, slot: u64);
+    /// Whether anybody still holds a lease on the withdrawn `ticket`; who does will send `Released`.
+    fn leased(&mut self, ticket: Ticket) -> bool;
+    /// Puts `grant` into the client's spare words; false when it has no place.
+    fn offer(&mut self, peer: PeerId, grant: u64) -> bool;
+    /// Takes `grant` back from the client's spare words; false when the client has taken it.
+    fn revoke(&mut self, peer: PeerId, grant: u64) -> bool;
+}
+
+impl Staging {
+    /// Takes one input at time `now` and appends what is to be sent. Time never goes backwards; inputs from clients that
+    /// never joined, or have gone, are ignored.
+    pub fn step(&mut self, now: Nanos, input: Input, ground: &mut dyn Ground, out: &mut Vec<Output>) {
+        self.now = self.now.max(now);
+        match input {
+            Input::Joined { peer, hello, shares_memory } => self.joined(peer, hello, shares_memory),
+            Input::Gone(peer) => self.gone(peer, ground, out),
+            Input::Tick => self.expire(out),
+            Input::Request { from, id, body } => {
+                if let Some(namespace) = self.namespace_of(from) {
+                    if let Some(reply) = self.request(from, id, namespace, body, ground, out) {
+                        out.push(Output { to: from, id, reply });
+                    }
+                }
+            }
+        }
+        debug_assert_eq!(self.invariants(), Ok(()));
+    }
+}

@@ -1,0 +1,42 @@
+//! Clients as the service knows them.
+
+use super::super::message::Hello;
+use super::pool::Extent;
+use std::collections::BTreeMap;
+use std::fmt;
+use thalweg_foundation::base::Name;
+
+/// The number of a client's connection, never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PeerId(pub u64);
+
+/// Memory in a client's hands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Granted {
+    pub extent: Extent,
+    /// Ahead of need: the service may take it back until the client uses it.
+    pub spare: bool,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub name: Name,
+    pub pid: u32,
+    pub namespace: Name,
+    pub shares_memory: bool,
+    pub grants: BTreeMap<u64, Granted>,
+}
+
+impl Peer {
+    pub fn new(hello: Hello, shares_memory: bool) -> Peer {
+        let Hello { name, pid, namespace, .. } = hello;
+        Peer { name, pid, namespace, shares_memory, grants: BTreeMap::new() }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {})", self.name, self.pid)
+    }
+}

@@ -1,0 +1,262 @@
+//! How a client that shares memory with the service talks to it: in the same process, or over a channel.
+
+use super::super::core::PeerId;
+use super::super::message::{decode, encode, Hello, Reply, Request};
+use super::host::{Delivery, Host};
+use super::wire::{receive_segment, Handshake};
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_transport::link::{Bell, Channel, Control, Correspondence, Patience, Post, Side, Socket};
+use thalweg_transport::memory::{Access, Segment};
+
+/// How much longer than the service a client waits for an answer.
+const GRACE: Nanos = Nanos(5_000_000_000);
+
+/// Requests to the service and the memory it shares.
+pub trait Exchange: Send + Sync {
+    /// Asks and waits for the reply.
+    ///
+    /// # Errors
+    /// `Gone`, `Timeout` or what the tick says. A refusal by the service is a reply.
+    fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply>;
+    /// Says something to which no reply matters.
+    fn tell(&self, body: Request);
+    /// Maps a segment.
+    ///
+    /// # Errors
+    /// `Gone`, `Io` or `Protocol`.
+    fn segment(&self, number: u32, access: Access) -> Result<Segment>;
+    /// The words that client and service share.
+    fn control(&self) -> &Control;
+    /// The directory's memory, for reading.
+    fn directory(&self) -> &Segment;
+}
+
+/// The name of a Unix socket in an address `unix:NAME`.
+pub fn node_address(address: &str) -> Option<&str> {
+    address.strip_prefix("unix:")
+}
+
+/// The host and port in an address `tcp:HOST:PORT`.
+pub fn tcp_address(address: &str) -> Option<&str> {
+    address.strip_prefix("tcp:")
+}
+
+/// Whether the service may take its time to answer, so that giving up must be said.
+fn may_wait(body: &Request) -> bool {
+    matches!(body, Request::Reserve { .. } | Request::Wait { .. })
+}
+
+/// Returns what a late reply carries.
+fn give_back(reply: Reply, tell: &dyn Fn(Request)) {
+    if let Reply::Granted(grant) = reply {
+        tell(Request::Abandon { grant: grant.id });
+    }
+}
+
+/// The service is in this process.
+pub struct Local {
+    host: Arc<Host>,
+    peer: PeerId,
+    desk: Arc<Desk>,
+    control: Control,
+    directory: Segment,
+}
+
+/// Letters to a client in this process, and late ones that must be returned once the service's lock is free.
+#[derive(Default)]
+struct Desk {
+    letters: Correspondence<Reply>,
+    late: Mutex<Vec<Reply>>,
+}
+
+struct Direct(Arc<Desk>);
+
+impl Delivery for Direct {
+    fn deliver(&mut self, id: u64, reply: Reply) -> bool {
+        let late = self.0.letters.deliver(id, reply);
+        self.0.late.lock().unwrap_or_else(PoisonError::into_inner).extend(late);
+        true
+    }
+}
+
+struct NoPost<'a>(&'a Host);
+
+impl Post<Reply> for NoPost<'_> {
+    fn next(&self, _: Patience<'_>) -> Result<Option<(u64, Reply)>> {
+        if self.0.is_closed() {
+            return Err(Error::new(Kind::Gone, "stage", "the server has closed"));
+        }
+        Ok(None)
+    }
+}
+
+impl Local {
+    /// Joins the service of `host`; `shares_memory` is false for a client that stands for one on another node.
+    ///
+    /// # Errors
+    /// `Gone` when it is closing, `Io` when the system refuses.
+    pub fn join(host: Arc<Host>, hello: Hello, shares_memory: bool) -> Result<Local> {
+        let control = Control::over(Arc::new(Segment::create(Control::BYTES)?));
+        let directory = Segment::map(host.directory().reader()?, host.directory().bytes(), Access::Read)?;
+        let desk = Arc::new(Desk::default());
+        let peer = host.join(hello, control.clone(), shares_memory, Box::new(Direct(desk.clone())))?;
+        Ok(Local { host, peer, desk, control, directory })
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.host.leave(self.peer);
+    }
+}
+
+impl Exchange for Local {
+    fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
+        let letters = &self.desk.letters;
+        let may_wait = may_wait(&body);
+        let id = letters.open();
+        if let Err(e) = self.host.submit(self.peer, id, body) {
+            letters.close(id);
+            return Err(e);
+        }
+        let patience = Patience { within: patience.within.after(GRACE), ..patience };
+        let answer = letters.wait(id, &NoPost(&self.host), patience, &|_| ());
+        if answer.is_err() && may_wait {
+            self.tell(Request::Cancel { request: id });
+            let late = std::mem::take(&mut *self.desk.late.lock().unwrap_or_else(PoisonError::into_inner));
+            late.into_iter().for_each(|reply| give_back(reply, &|body| self.tell(body)));
+        }
+        answer
+    }
+
+    fn tell(&self, body: Request) {
+        let _ = self.host.submit(self.peer, 0, body);
+    }
+
+    fn segment(&self, number: u32, access: Access) -> Result<Segment> {
+        let segment = self.host.segment(number)?;
+        let fd = match access {
+            Access::Read => segment.reader()?,
+            Access::Write => segment.fd().try_clone_to_owned().map_err(|e| Error::io("stage.segment", e))?,
+        };
+        Segment::map(fd, segment.bytes(), access)
+    }
+
+    fn control(&self) -> &Control {
+        &self.control
+    }
+
+    fn directory(&self) -> &Segment {
+        &self.directory
+    }
+}
+
+/// The service is in another process of this node.
+pub struct Node {
+    channel: Channel,
+    letters: Correspondence<Reply>,
+    sending: Mutex<Vec<u8>>,
+    handing: Mutex<()>,
+    directory: Segment,
+    address: String,
+}
+
+impl Node {
+    /// Connects to the service that listens on the Unix socket `name`.
+    ///
+    /// # Errors
+    /// `Gone` when there is none, `Access` when it refuses, `Protocol` when it speaks another version.
+    pub fn connect(name: &str, hello: Hello, patience: Patience<'_>) -> Result<Node> {
+        let socket = Socket::connect(name)?;
+        socket.set_patience(patience.within.max(Nanos(1_000_000)))?;
+        Handshake::Hello(hello).send(&socket, &[])?;
+        let (answer, fds) = Handshake::receive(&socket).map_err(|e| Error {
+            message: format!("stage.connect: the server on \"unix:{name}\" did not answer ({e})"),
+            ..e
+        })?;
+        let (Handshake::Welcome { directory }, Ok([control, table, ours, theirs])) =
+            (&answer, <[_; 4]>::try_from(fds))
+        else {
+            return Err(match answer {
+                Handshake::Refused(e) => e,
+                other => Error::new(Kind::Protocol, "stage.connect", format!("unexpected {other:?}")),
+            });
+        };
+        let control = Control::over(Arc::new(Segment::map(control, Control::BYTES, Access::Write)?));
+        let directory = Segment::map(table, *directory, Access::Read)?;
+        let (ours, theirs) = (Bell::received(ours), Bell::received(theirs));
+        let channel = Channel::new(control, Side::Client, ours, theirs, Arc::new(socket))?;
+        Ok(Node {
+            channel,
+            letters: Correspondence::default(),
+            sending: Mutex::new(Vec::new()),
+            handing: Mutex::new(()),
+            directory,
+            address: format!("unix:{name}"),
+        })
+    }
+
+    fn post(&self, id: u64, body: &Request, patience: Patience<'_>) -> Result<()> {
+        let mut buffer = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        *buffer = encode(id, body, std::mem::take(&mut buffer))?;
+        self.channel.send(&buffer, patience)
+    }
+
+    fn named(&self, e: Error) -> Error {
+        match e.kind {
+            Kind::Gone => {
+                Error::new(Kind::Gone, "stage", format!("the server at \"{}\" is gone", self.address))
+            }
+            Kind::Timeout => Error::new(
+                Kind::Timeout,
+                "stage",
+                format!("the server at \"{}\" did not answer in time", self.address),
+            ),
+            _ => e,
+        }
+    }
+}
+
+impl Post<Reply> for Node {
+    fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
+        let mut buffer = Vec::new();
+        self.channel.receive(&mut buffer, patience)?;
+        decode(&buffer).map(Some)
+    }
+}
+
+impl Exchange for Node {
+    fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
+        let may_wait = may_wait(&body);
+        let id = self.letters.open();
+        if let Err(e) = self.post(id, &body, patience) {
+            self.letters.close(id);
+            return Err(self.named(e));
+        }
+        let patience = Patience { within: patience.within.after(GRACE), ..patience };
+        let answer = self.letters.wait(id, self, patience, &|late| give_back(late, &|body| self.tell(body)));
+        if answer.as_ref().is_err_and(|e| e.kind != Kind::Gone) && may_wait {
+            self.tell(Request::Cancel { request: id });
+        }
+        answer.map_err(|e| self.named(e))
+    }
+
+    fn tell(&self, body: Request) {
+        // Id 0 is never expected. A server that does not read will be noticed by the next request.
+        let _ = self.post(0, &body, Patience::of(Nanos(1_000_000)));
+    }
+
+    fn segment(&self, number: u32, access: Access) -> Result<Segment> {
+        let _one_at_a_time = self.handing.lock().unwrap_or_else(PoisonError::into_inner);
+        receive_segment(self.channel.socket(), number, access).map_err(|e| self.named(e))
+    }
+
+    fn control(&self) -> &Control {
+        self.channel.control()
+    }
+
+    fn directory(&self) -> &Segment {
+        &self.directory
+    }
+}

@@ -1,0 +1,87 @@
+//! The memory below the state machine: segments, the directory, and what each client holds.
+
+use super::super::core::{Ground, PeerId};
+use super::super::Location;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use thalweg_foundation::sync::{Directory, Ticket};
+use thalweg_foundation::{Bytes, Result};
+use thalweg_transport::link::Control;
+use thalweg_transport::memory::Segment;
+
+/// Segments and shared words of one service.
+#[derive(Debug)]
+pub struct Memory {
+    directory: Arc<Segment>,
+    segments: Vec<Arc<Segment>>,
+    clients: BTreeMap<PeerId, Control>,
+}
+
+impl Memory {
+    /// Memory with a directory of `slots` and no segment yet.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses.
+    pub fn new(slots: usize) -> Result<Memory> {
+        let bytes = Bytes((Directory::words_for(slots) * 8) as u64);
+        Ok(Memory {
+            directory: Arc::new(Segment::create(bytes)?),
+            segments: Vec::new(),
+            clients: BTreeMap::new(),
+        })
+    }
+
+    /// The directory's memory.
+    pub fn directory(&self) -> &Arc<Segment> {
+        &self.directory
+    }
+
+    /// Segment number `n`.
+    pub fn segment(&self, n: u32) -> Option<&Arc<Segment>> {
+        self.segments.get(n as usize)
+    }
+
+    /// From now on the leases and spares in `control` count.
+    pub fn add_client(&mut self, peer: PeerId, control: Control) {
+        self.clients.insert(peer, control);
+    }
+
+    /// The leases and spares of `peer` count no more.
+    pub fn remove_client(&mut self, peer: PeerId) {
+        self.clients.remove(&peer);
+    }
+}
+
+impl Ground for Memory {
+    fn grow(&mut self, bytes: Bytes) -> Option<u32> {
+        let segment = Arc::new(Segment::create(bytes).ok()?);
+        segment.prefault();
+        self.segments.push(segment);
+        Some(self.segments.len() as u32 - 1)
+    }
+
+    fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location) {
+        Directory::over(self.directory.words()).publish(slot, ticket, &location.payload(hash));
+    }
+
+    fn withdraw(&mut self, slot: u64) {
+        Directory::over(self.directory.words()).withdraw(slot);
+    }
+
+    fn clear(&mut self, slot: u64) {
+        Directory::over(self.directory.words()).clear(slot);
+    }
+
+    fn leased(&mut self, ticket: Ticket) -> bool {
+        // Every holder is asked, so that each of them will tell when it lets go.
+        self.clients.values().filter(|control| control.hazards().holds(ticket)).count() > 0
+    }
+
+    fn offer(&mut self, peer: PeerId, grant: u64) -> bool {
+        self.clients.get(&peer).is_some_and(|c| c.spares().offer(grant))
+    }
+
+    fn revoke(&mut self, peer: PeerId, grant: u64) -> bool {
+        self.clients.get(&peer).is_some_and(|c| c.spares().take(grant))
+    }
+}

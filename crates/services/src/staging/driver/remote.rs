@@ -1,0 +1,173 @@
+//! The client on another node: the same requests over TCP, bulk bytes straight from and into their place.
+
+use super::super::message::{Hello, Reply, Request};
+use super::wire::{RemoteReply, RemoteRequest};
+use std::sync::{Mutex, PoisonError};
+use thalweg_foundation::array::Shape;
+use thalweg_foundation::base::Key;
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_transport::link::{Patience, Stream};
+
+/// Idle connections that are kept.
+const IDLE_MAX: usize = 8;
+/// How much longer than the service a client waits for an answer.
+const GRACE: Nanos = Nanos(5_000_000_000);
+
+/// A client's connections to a service on another node: one for each request under way.
+pub struct Remote {
+    address: String,
+    hello: Hello,
+    idle: Mutex<Vec<Stream>>,
+}
+
+impl Remote {
+    /// Connects to `host:port`.
+    ///
+    /// # Errors
+    /// `Gone` when nobody answers, `Access` when the token is wrong, `Protocol` when it speaks another version.
+    pub fn connect(address: &str, hello: Hello, patience: Patience<'_>) -> Result<Remote> {
+        let remote = Remote { address: address.to_string(), hello, idle: Mutex::default() };
+        let stream = remote.open(patience)?;
+        remote.put_back(stream);
+        Ok(remote)
+    }
+
+    fn open(&self, patience: Patience<'_>) -> Result<Stream> {
+        let stream = Stream::connect(&self.address, patience.within)?;
+        match exchange(&stream, &RemoteRequest::Hello(self.hello.clone()), &[], patience)? {
+            RemoteReply::Welcome => Ok(stream),
+            RemoteReply::Failed(e) => Err(e),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn put_back(&self, stream: Stream) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_MAX {
+            idle.push(stream);
+        }
+    }
+
+    /// Runs `talk` on a connection of its own; a connection on which it failed half-way is not used again.
+    fn with<T>(&self, patience: Patience<'_>, talk: impl FnOnce(&Stream) -> Result<(T, bool)>) -> Result<T> {
+        let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let stream = match kept.filter(|s| !s.ended()) {
+            Some(stream) => stream,
+            None => self.open(patience)?,
+        };
+        match talk(&stream) {
+            Ok((value, sound)) => {
+                if sound {
+                    self.put_back(stream);
+                }
+                Ok(value)
+            }
+            Err(e) if e.kind == Kind::Gone => Err(Error::new(
+                Kind::Gone,
+                "stage",
+                format!("the server at \"tcp:{}\" is gone", self.address),
+            )),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn talk(&self, request: &RemoteRequest, bulk: &[u8], patience: Patience<'_>) -> Result<RemoteReply> {
+        self.with(patience, |stream| {
+            let reply = exchange(stream, request, bulk, patience)?;
+            Ok((reply, true))
+        })
+        .and_then(|reply| match reply {
+            RemoteReply::Failed(e) => Err(e),
+            reply => Ok(reply),
+        })
+    }
+
+    /// Asks the service.
+    ///
+    /// # Errors
+    /// What the service or the link says.
+    pub fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
+        match self.talk(&RemoteRequest::Ask(body), &[], patience)? {
+            RemoteReply::Answer(Reply::Failed(e)) => Err(e),
+            RemoteReply::Answer(reply) => Ok(reply),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Publishes `bytes`, packed row-major, as an array of `shape`.
+    ///
+    /// # Errors
+    /// `Exists`, `Full`, `Timeout`, `Gone`.
+    pub fn put(
+        &self,
+        key: Key,
+        shape: Shape,
+        bytes: &[u8],
+        replace: bool,
+        patience: Patience<'_>,
+    ) -> Result<()> {
+        let request = RemoteRequest::Put { key, shape, replace, within: patience.within };
+        match self.talk(&request, bytes, patience)? {
+            RemoteReply::Stored => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Whether a version is there.
+    ///
+    /// # Errors
+    /// What the link says.
+    pub fn exists(&self, key: Key, patience: Patience<'_>) -> Result<bool> {
+        match self.talk(&RemoteRequest::Exists { key }, &[], patience)? {
+            RemoteReply::Exists(there) => Ok(there),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Gets a version, waiting until it is there. `place` is told the shape and gives the memory for its bytes.
+    ///
+    /// # Errors
+    /// `Timeout`, `Gone`, or what `place` says.
+    pub fn get<'p, T>(
+        &self,
+        key: Key,
+        place: impl FnOnce(Shape) -> Result<(T, &'p mut [u8])>,
+        patience: Patience<'_>,
+    ) -> Result<T> {
+        self.with(patience, |stream| {
+            match exchange(stream, &RemoteRequest::Get { key, within: patience.within }, &[], patience)? {
+                RemoteReply::Value(shape) => match place(shape) {
+                    Ok((value, into)) => {
+                        stream.bulk(into, with_grace(patience))?;
+                        Ok((Ok(value), true))
+                    }
+                    Err(e) => Ok((Err(e), false)),
+                },
+                RemoteReply::Failed(e) => Ok((Err(e), true)),
+                other => Err(unexpected(&other)),
+            }
+        })?
+    }
+}
+
+fn with_grace(patience: Patience<'_>) -> Patience<'_> {
+    Patience { within: patience.within.after(GRACE), ..patience }
+}
+
+fn exchange(
+    stream: &Stream,
+    request: &RemoteRequest,
+    bulk: &[u8],
+    patience: Patience<'_>,
+) -> Result<RemoteReply> {
+    let protocol = |e: postcard::Error| Error::new(Kind::Protocol, "stage.message", e);
+    let patience = with_grace(patience);
+    stream.send(&postcard::to_stdvec(request).map_err(protocol)?, bulk, patience)?;
+    let mut frame = Vec::new();
+    stream.receive(&mut frame, patience)?;
+    postcard::from_bytes(&frame).map_err(protocol)
+}
+
+fn unexpected(reply: &RemoteReply) -> Error {
+    Error::new(Kind::Protocol, "stage", format!("unexpected answer {reply:?}"))
+}

@@ -1,0 +1,11 @@
+//! The adversarial world: the staging service's production state machine in a seeded, deterministic world that delays,
+//! reorders, duplicates and drops messages, and kills and restarts clients and servers.
+//!
+//! `World::run(seed)` is one life of the service; a failure names its seed, and the same seed replays it step by step.
+
+mod chance;
+mod client;
+mod ground;
+mod world;
+
+pub use world::{Failure, World};

@@ -1,0 +1,49 @@
+//! The façade: what bindings and Rust programs use of Thalweg.
+//!
+//! ```
+//! use thalweg::{embedded, Client, Identity, Key, Name, Patience, Nanos, Shape, Version};
+//! let identity = Identity { name: Name::new("doc", "solver")?, namespace: Name::new("doc", "run")?, token: String::new() };
+//! let client = Client::connect(embedded()?.address(), identity, Patience::of(Nanos(1_000_000_000)))?;
+//! let key = Key { name: Name::new("doc", "greeting")?, version: Version(0) };
+//! let within = Patience::of(Nanos(1_000_000_000));
+//! let text = b"hello";
+//! // SAFETY: five readable bytes.
+//! unsafe { client.put(key.clone(), Shape::bytes(5)?, text.as_ptr(), &[1], false, within)? };
+//! let view = client.get(key, within)?;
+//! // SAFETY: the view keeps its five bytes.
+//! assert_eq!(unsafe { std::slice::from_raw_parts(view.start(), 5) }, text);
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+
+pub mod limits;
+
+pub use thalweg_foundation::array::{DType, Extents, Layout, Shape};
+pub use thalweg_foundation::base::{Key, Name};
+pub use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
+pub use thalweg_services::server::{Server, Settings};
+pub use thalweg_services::staging::core::WhenFull;
+pub use thalweg_services::staging::driver::{Client, Identity, Loan, Target, View};
+pub use thalweg_services::staging::message::{Entry, Stats};
+pub use thalweg_transport::link::Patience;
+pub use thalweg_transport::memory::available as available_memory;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The private server of this process, started when first asked for; it ends with the process.
+///
+/// # Errors
+/// `Io` when the system refuses.
+pub fn embedded() -> Result<Arc<Server>> {
+    static EMBEDDED: Mutex<Option<(u32, Arc<Server>)>> = Mutex::new(None);
+    let here = std::process::id();
+    let mut embedded = EMBEDDED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*embedded {
+        Some((made_in, server)) if *made_in == here => Ok(server.clone()),
+        _ => {
+            let server = Arc::new(Server::start(Settings::default())?);
+            // A forked child's copy of its parent's server has no threads to join: it is left alone.
+            std::mem::forget(embedded.replace((here, server.clone())));
+            Ok(server)
+        }
+    }
+}

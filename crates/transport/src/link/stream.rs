@@ -1,0 +1,162 @@
+//! The link between nodes: TCP with framed messages and bulk bytes straight from and into their place.
+
+use super::{now, Patience};
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+
+/// The longest frame in bytes, bulk bytes not counted.
+const FRAME_MAX: usize = 256 << 10;
+
+/// One end of a connection. A frame is its length in four bytes (little-endian) and its bytes; bulk bytes follow a frame
+/// that announces them.
+#[derive(Debug)]
+pub struct Stream(TcpStream);
+
+impl Stream {
+    /// Connects to `host:port`.
+    ///
+    /// # Errors
+    /// `Gone` when nobody listens there or it does not answer in time.
+    pub fn connect(address: &str, within: Nanos) -> Result<Stream> {
+        let gone = |why: &dyn std::fmt::Display| {
+            Error::new(Kind::Gone, "stage.connect", format!("no server answers on \"tcp:{address}\" ({why})"))
+        };
+        let found = address.to_socket_addrs().map_err(|e| gone(&e))?;
+        let mut last: Option<Error> = None;
+        for candidate in found {
+            match TcpStream::connect_timeout(
+                &candidate,
+                within.duration().max(std::time::Duration::from_millis(1)),
+            ) {
+                Ok(stream) => return Stream::over(stream),
+                Err(e) => last = Some(gone(&e)),
+            }
+        }
+        Err(last.unwrap_or_else(|| gone(&"the name has no address")))
+    }
+
+    /// Over an accepted connection.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses.
+    pub fn over(stream: TcpStream) -> Result<Stream> {
+        let io = |e| Error::io("link.stream", e);
+        stream.set_nodelay(true).map_err(io)?;
+        stream.set_read_timeout(Some(Patience::SLICE.duration())).map_err(io)?;
+        stream.set_write_timeout(Some(Patience::SLICE.duration())).map_err(io)?;
+        Ok(Stream(stream))
+    }
+
+    /// Sends a frame and the bulk bytes that it announces.
+    ///
+    /// # Errors
+    /// `Gone` when the connection broke, `Timeout` when the other end does not read, `Invalid` when the frame is too long.
+    pub fn send(&self, frame: &[u8], bulk: &[u8], patience: Patience<'_>) -> Result<()> {
+        if frame.len() > FRAME_MAX {
+            let detail = format!("a frame of {} bytes; accepted are {FRAME_MAX}", frame.len());
+            return Err(Error::new(Kind::Invalid, "link.stream", detail));
+        }
+        let head = (frame.len() as u32).to_le_bytes();
+        let mut parts = [IoSlice::new(&head), IoSlice::new(frame), IoSlice::new(bulk)];
+        let mut parts = &mut parts[..];
+        IoSlice::advance_slices(&mut parts, 0);
+        let mut clock = Clock::new(patience);
+        while !parts.is_empty() {
+            match (&self.0).write_vectored(parts) {
+                Ok(0) => return Err(closed()),
+                Ok(n) => {
+                    IoSlice::advance_slices(&mut parts, n);
+                    clock.progress();
+                }
+                Err(e) => clock.stalled(e)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives a frame.
+    ///
+    /// # Errors
+    /// `Gone` when the connection broke, `Timeout` when none comes, `Protocol` when it is too long.
+    pub fn receive(&self, into: &mut Vec<u8>, patience: Patience<'_>) -> Result<()> {
+        let mut head = [0; 4];
+        self.bulk(&mut head, patience)?;
+        let len = u32::from_le_bytes(head) as usize;
+        if len > FRAME_MAX {
+            let detail = format!("a frame of {len} bytes; accepted are {FRAME_MAX}");
+            return Err(Error::new(Kind::Protocol, "link.stream", detail));
+        }
+        into.resize(len, 0);
+        self.bulk(into, patience)
+    }
+
+    /// Receives bulk bytes into their place.
+    ///
+    /// # Errors
+    /// `Gone` when the connection broke, `Timeout` when nothing comes for the time of the patience.
+    pub fn bulk(&self, into: &mut [u8], patience: Patience<'_>) -> Result<()> {
+        let (mut got, mut clock) = (0, Clock::new(patience));
+        while got < into.len() {
+            match (&self.0).read(&mut into[got..]) {
+                Ok(0) => return Err(closed()),
+                Ok(n) => {
+                    got += n;
+                    clock.progress();
+                }
+                Err(e) => clock.stalled(e)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the other end has closed.
+    pub fn ended(&self) -> bool {
+        let _ = self.0.set_nonblocking(true);
+        let peeked = self.0.peek(&mut [0]);
+        let _ = self.0.set_nonblocking(false);
+        match peeked {
+            Ok(n) => n == 0,
+            Err(e) => e.kind() != ErrorKind::WouldBlock && e.kind() != ErrorKind::Interrupted,
+        }
+    }
+
+    /// Ends the connection in both directions.
+    pub fn shut(&self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+fn closed() -> Error {
+    Error::new(Kind::Gone, "link.stream", "the other end has closed")
+}
+
+/// How long nothing has moved.
+struct Clock<'a> {
+    patience: Patience<'a>,
+    moved: Nanos,
+}
+
+impl<'a> Clock<'a> {
+    fn new(patience: Patience<'a>) -> Clock<'a> {
+        Clock { patience, moved: now() }
+    }
+
+    fn progress(&mut self) {
+        self.moved = now();
+    }
+
+    fn stalled(&self, e: std::io::Error) -> Result<()> {
+        match e.kind() {
+            ErrorKind::Interrupted => (self.patience.tick)(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut
+                if now().since(self.moved) >= self.patience.within =>
+            {
+                let detail = format!("nothing moved for {}", self.patience.within);
+                Err(Error::new(Kind::Timeout, "link.stream", detail))
+            }
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => (self.patience.tick)(),
+            _ => Err(Error::new(Kind::Gone, "link.stream", e)),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+"""The client of the staging service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg import _native
+from thalweg.errors import InvalidError, ShapeError
+
+ADDRESS_VARIABLE = "THALWEG_ADDRESS"
+
+
+class Entry(NamedTuple):
+    """One version of one variable in a listing."""
+
+    name: str
+    version: int
+    dtype: str
+    shape: tuple[int, ...]
+    size_bytes: int
+
+
+class Loan:
+    """Memory of the service in which an array is made in place; made by `Client.loan`.
+
+    As a context manager it gives the writable array and publishes it on leaving, or gives the memory back when the block
+    raised. The array must not be written afterwards; it is marked read-only.
+    """
+
+    def __init__(self, native: _native.Loan) -> None:
+        self._native = native
+        self.array: npt.NDArray[Any] = native.array()
+
+    def commit(self) -> None:
+        """Publish the array. Raises `ExistsError` when somebody else put that version meanwhile."""
+        self.array.flags.writeable = False
+        self._native.commit()
+
+    def discard(self) -> None:
+        """Give the memory back without publishing anything."""
+        self.array.flags.writeable = False
+        self._native.discard()
+
+    def __enter__(self) -> npt.NDArray[Any]:
+        return self.array
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.discard()
+
+
+class Client:
+    """A connection to the staging service. Threads may share it; a forked child must make its own.
+
+    Parameters
+    ----------
+    address : str, optional
+        ``"unix:NAME"`` or ``"tcp:HOST:PORT"``. Default: the environment's ``THALWEG_ADDRESS``; without one, a private
+        server is started in this process.
+    namespace : str
+        Keys of different namespaces never meet; give each run its own.
+    name : str, optional
+        What this client is called in messages to people. Default: the program's name.
+    token : str, optional
+        The server's secret; needed over TCP.
+    timeout_s : float
+        How long to try to connect, in seconds.
+
+    Raises
+    ------
+    ServerGoneError
+        When no server answers.
+    AccessError
+        When the token is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.staging import Client
+    >>> with Client(namespace="example") as client:
+    ...     client.put("u", np.arange(6.0).reshape(2, 3), version=7)
+    ...     view = client.get("u", version=7)
+    >>> view.shape, view.flags.writeable
+    ((2, 3), False)
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        namespace: str = "default",
+        name: str | None = None,
+        token: str | None = None,
+        timeout_s: float = 10.0,
+    ) -> None:
+        self._native = _native.Client(
+            address or os.environ.get(ADDRESS_VARIABLE) or None,
+            namespace=namespace,
+            name=name or Path(sys.argv[0] or "python").name or "python",
+            token=token or "",
+            timeout_s=timeout_s,
+        )
+
+    @property
+    def address(self) -> str:
+        """The server's address, for other processes to connect to."""
+        return self._native.address
+
+    def put(
+        self, name: str, value: Any, *, version: int = 0, replace: bool = False, timeout_s: float = 60.0
+    ) -> None:
+        """Copy an array, or plain bytes, into the service: one copy, whatever its strides.
+
+        Parameters
+        ----------
+        name : str
+            The variable, 1 to 250 bytes.
+        value : ndarray or bytes-like
+            An array of any strides, of bool, int, uint, float, complex or void elements in the machine's byte order; or
+            contiguous bytes.
+        version : int
+            The time step, at least 0.
+        replace : bool
+            Whether an existing version may be replaced, at once for all readers; those who hold a view keep the old one.
+        timeout_s : float
+            How long to wait for room when memory is full and the server's policy is to block.
+
+        Raises
+        ------
+        ExistsError
+            When that version is there and `replace` is false.
+        FullError
+            When there is no room and the policy is to fail, or the array is larger than the limit.
+        WaitTimeoutError
+            When there was no room in time.
+        DTypeError
+            For elements that cannot be staged.
+        """
+        array, plain = _array_of("stage.put", value)
+        self._native.put(name, array, version, replace, plain, timeout_s)
+
+    def loan(
+        self,
+        name: str,
+        shape: int | Sequence[int],
+        dtype: npt.DTypeLike,
+        *,
+        version: int = 0,
+        replace: bool = False,
+        timeout_s: float = 60.0,
+    ) -> Loan:
+        """Memory of the service in which to make an array in place, without any copy.
+
+        Parameters
+        ----------
+        name, version, replace, timeout_s
+            As in `put`.
+        shape : int or sequence of int
+            Extents, slowest axis first (row-major).
+        dtype : dtype
+            The element type.
+
+        Examples
+        --------
+        >>> with Client(namespace="example") as client, client.loan("v", (2, 2), "f8", replace=True) as array:
+        ...     array[...] = 1.0
+        """
+        try:
+            extents = [int(n) for n in (shape if isinstance(shape, Sequence) else [shape])]
+        except (TypeError, ValueError):
+            extents = [-1]
+        if any(n < 0 for n in extents):
+            raise ShapeError(f"stage.put: shape {shape!r}; accepted are whole numbers of at least 0")
+        return Loan(self._native.loan(name, extents, np.dtype(dtype), version, replace, timeout_s))
+
+    def get(
+        self, name: str, *, version: int = 0, timeout_s: float = 60.0, into: npt.NDArray[Any] | None = None
+    ) -> Any:
+        """Get an array, waiting until it is put.
+
+        Parameters
+        ----------
+        name, version
+            As in `put`.
+        timeout_s : float
+            How long to wait for it.
+        into : ndarray, optional
+            A writable array of the same shape and dtype, of any strides, to copy into.
+
+        Returns
+        -------
+        ndarray or memoryview
+            Without `into`: a read-only view of the service's memory (a copy only over TCP), row-major; a memoryview for
+            plain bytes. The bytes stay as they are for as long as the view lives, also when the version is replaced or
+            deleted meanwhile. With `into`: that array.
+
+        Raises
+        ------
+        WaitTimeoutError
+            When it was not put in time; names who is connected.
+        ShapeError, DTypeError
+            When `into` differs.
+        ServerGoneError
+            When the server has ended.
+        """
+        if into is None:
+            return self._native.get(name, version, timeout_s)
+        if isinstance(into, np.ndarray):
+            self._native.get_into(name, into, version, timeout_s, False)
+        else:
+            target = np.frombuffer(into, dtype=np.uint8)
+            self._native.get_into(name, target, version, timeout_s, True)
+        return into
+
+    def exists(self, name: str, *, version: int = 0) -> bool:
+        """Whether a version is there now. On one node it takes no message."""
+        return self._native.exists(name, version)
+
+    def wait(
+        self,
+        keys: Sequence[str | tuple[str, int]],
+        *,
+        how: Literal["all", "any"] = "all",
+        timeout_s: float = 60.0,
+    ) -> list[tuple[str, int]]:
+        """Wait, without polling, until all or any of several versions are there.
+
+        Parameters
+        ----------
+        keys : sequence of str or (str, int)
+            Names (version 0) or names with versions; at most 512 with ``"any"``.
+        how : {"all", "any"}
+            How many of them to wait for.
+        timeout_s : float
+            How long, in seconds.
+
+        Returns
+        -------
+        list of (str, int)
+            Those that are there.
+        """
+        if how not in ("all", "any"):
+            raise InvalidError(f'stage.wait: how = {how!r}; accepted are "all" and "any"')
+        if isinstance(keys, str):
+            raise InvalidError(f"stage.wait: keys = {keys!r}; give a list of names, as in [{keys!r}]")
+        pairs = [(key, 0) if isinstance(key, str) else (key[0], int(key[1])) for key in keys]
+        return [pairs[i] for i in self._native.wait(pairs, how == "all", timeout_s)]
+
+    def delete(self, name: str, *, version: int = 0) -> bool:
+        """Remove a version; whether it was there. Views of it stay valid."""
+        return self._native.delete(name, version)
+
+    def list(self) -> list[Entry]:
+        """Everything in the namespace, in order of name and version."""
+        return [Entry(name, version, dtype, tuple(shape), size) for name, version, dtype, shape, size in self._native.list()]
+
+    def drop_namespace(self) -> int:
+        """Remove everything in the namespace; how many versions it was."""
+        return self._native.drop_namespace()
+
+    def stats(self) -> dict[str, int]:
+        """Counters of the whole service."""
+        return self._native.stats()
+
+    def close(self) -> None:
+        """End the connection. Views that were got through it stay valid."""
+        self._native.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _array_of(operation: str, value: Any) -> tuple[npt.NDArray[Any], bool]:
+    """The array to copy from, and whether it stands for plain bytes."""
+    if isinstance(value, np.ndarray):
+        return value, False
+    try:
+        return np.frombuffer(value, dtype=np.uint8), True
+    except (TypeError, ValueError, BufferError) as error:
+        raise InvalidError(
+            f"{operation}: a value of type {type(value).__name__}; accepted are NumPy arrays and contiguous bytes ({error})"
+        ) from None

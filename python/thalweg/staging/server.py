@@ -1,0 +1,83 @@
+"""The staging server: one service for many processes, and over TCP for many nodes."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Literal
+
+from thalweg import _native
+
+
+class Server:
+    """Hosts the staging service in this process, on threads of its own.
+
+    Parameters
+    ----------
+    memory_limit_bytes : int, optional
+        The most memory that arrays may take, at least 1 MiB. Default: half of what is available.
+    when_full : {"block", "fail", "drop_oldest"}
+        What a put does when the limit is reached: wait within its deadline, raise `FullError`, or drop the oldest versions
+        that nobody is reading.
+    socket : str, optional
+        Name of the Unix socket: a path, or ``@name`` in Linux's abstract space. Default: a fresh abstract name, which
+        leaves nothing in the file system.
+    listen : str, optional
+        ``"host:port"`` to serve other nodes over TCP as well; port 0 takes a free one.
+    token : str, optional
+        Secret of at least 8 characters that clients over TCP must give; needed with `listen`. It is not encrypted on the
+        way: use it within a trusted network.
+
+    Raises
+    ------
+    InvalidError
+        For settings outside what is accepted.
+    ThalwegError
+        When a name or port is taken.
+
+    Examples
+    --------
+    >>> from thalweg.staging import Client, Server
+    >>> with Server(memory_limit_bytes=64 << 20) as server, Client(server.address) as client:
+    ...     client.put("answer", b"42")
+    ...     bytes(client.get("answer"))
+    b'42'
+    """
+
+    def __init__(
+        self,
+        *,
+        memory_limit_bytes: int | None = None,
+        when_full: Literal["block", "fail", "drop_oldest"] = "block",
+        socket: str | None = None,
+        listen: str | None = None,
+        token: str | None = None,
+    ) -> None:
+        self._native = _native.Server(
+            memory_limit_bytes=memory_limit_bytes, when_full=when_full, socket=socket, listen=listen, token=token
+        )
+
+    @property
+    def address(self) -> str:
+        """The address for clients on this node, ``"unix:NAME"``."""
+        return self._native.address
+
+    @property
+    def tcp_address(self) -> str | None:
+        """The address for clients on other nodes, ``"tcp:HOST:PORT"``; None without `listen`."""
+        return self._native.tcp_address
+
+    def stats(self) -> dict[str, int]:
+        """Counters of the service: clients, entries, bytes held, granted, retired and taken, puts, deletes, drops, waits."""
+        return self._native.stats()
+
+    def close(self) -> None:
+        """Stop serving. Clients get `ServerGoneError`; views that they hold stay valid. Blocks until threads have ended."""
+        self._native.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
