@@ -63,7 +63,8 @@ def _endless(options: Options) -> Iterator[tuple[Array, float]]:
 def _flow(options: Options, seed: int, members: int) -> Iterator[tuple[Array, float]]:
     """Yield fields_per_flow fields of new flows, shape (members, n, n), float32, and their Courant number."""
     tracer = current_tracer()
-    solver = VorticitySolver(random_vorticity(members, options.grid, seed), options.viscosity, options.time_step)
+    initial = random_vorticity(members, options.grid, seed, peak=options.peak)
+    solver = VorticitySolver(initial, options.viscosity, options.time_step)
     solver.advance(options.spin_up)
     for number in range(options.fields_per_flow):
         yield solver.vorticity.astype(np.float32), solver.courant()
