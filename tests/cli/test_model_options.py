@@ -17,7 +17,7 @@ class Options(BaseModel):
     scale: float = Field(1.0, gt=0, description="Shrinks time and iterations.")
     backend: Literal["thalweg", "redis"] = Field("thalweg", description="Where data is staged.")
     size_bytes: int = Field(1_200_000, description="Bytes of an array.")
-    sizes_bytes: list[int] = Field(default_factory=list, description="Sizes of a sweep.")
+    sizes: list[int] = Field(default_factory=list, description="Sizes of a sweep.")
     hidden_widths: tuple[int, ...] = Field((64, 64), description="Widths.")
     seed: int | None = Field(None, description="Seed.")
     resume: bool = Field(False, description="Go on.")
@@ -57,11 +57,11 @@ def test_only_what_was_given_reaches_the_model() -> None:
 def test_sizes_and_lists_are_taken_apart() -> None:
     values = given(
         Options,
-        {"size_bytes": "0.4MB", "sizes_bytes": "4KiB,8MB", "hidden_widths": "32, 16", "seed": "7", "resume": True},
+        {"size_bytes": "0.4MB", "sizes": "4KiB,8MB", "hidden_widths": "32, 16", "seed": "7", "resume": True},
     )
     assert values == {
         "size_bytes": 400_000,
-        "sizes_bytes": [4096, 8_000_000],
+        "sizes": [4096, 8_000_000],
         "hidden_widths": ["32", "16"],
         "seed": "7",
         "resume": True,

@@ -19,7 +19,9 @@ SIZES = "4KiB,64KiB,0.4MB,1MiB,1.2MB,4MB,8MB,32MB,128MB"
 
 def register(app: typer.Typer) -> None:
     """Add ``bench`` with one subcommand a benchmark."""
-    group = typer.Typer(no_args_is_help=True, help="Measure, beside the limits of the machine in the same run.")
+    group = typer.Typer(
+        no_args_is_help=True, help="Measure transports beside the limits of the machine, in the same run."
+    )
     group.callback()(lambda: None)
     group.command("transport")(transport)
     app.add_typer(group, name="bench")

@@ -50,13 +50,18 @@ def given(model: Any, values: Mapping[str, Any]) -> dict[str, Any]:
             continue
         kind = _plain(model.model_fields[name].annotation)
         many = get_origin(kind) in (list, tuple)
-        if name.endswith("_bytes") and isinstance(value, str):
+        if _is_size(name) and isinstance(value, str):
             result[name] = parse_sizes(value) if many else parse_size(value)
         elif many and isinstance(value, str):
             result[name] = [part.strip() for part in value.split(",") if part.strip()]
         else:
             result[name] = value
     return result
+
+
+def _is_size(name: str) -> bool:
+    """Does a field hold bytes, so that its option takes a size with a unit?"""
+    return name.endswith("_bytes") or name == "sizes"
 
 
 def _plain(annotation: Any) -> Any:
@@ -74,13 +79,13 @@ def _metavar(name: str, kind: Any) -> str:
         return "|".join(str(choice) for choice in get_args(kind))
     many = get_origin(kind) in (list, tuple)
     inner = _plain(get_args(kind)[0]) if many and get_args(kind) else kind
-    word = "SIZE" if name.endswith("_bytes") else {int: "INTEGER", float: "NUMBER"}.get(inner, "TEXT")
+    word = "SIZE" if _is_size(name) else {int: "INTEGER", float: "NUMBER"}.get(inner, "TEXT")
     return f"{word},{word},…" if many else word
 
 
 def _shown(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(_shown(name, part) for part in value)
-    if name.endswith("_bytes") and isinstance(value, int):
+    if _is_size(name) and isinstance(value, int):
         return format_size(value).replace(" ", "")
     return str(value)

@@ -18,9 +18,19 @@ _FOLDER = Annotated[
 _REPLACE = Annotated[bool, typer.Option("--replace", help="Replace an earlier run in the folder.")]
 
 
+_ABOUT = """Run a ready-made workflow and report on it.
+
+Examples:
+
+    thalweg run navier-stokes
+
+    thalweg run one-to-one --scale 0.05 --backend redis --folder runs/redis
+"""
+
+
 def register(app: typer.Typer, arguments: Sequence[str]) -> None:
     """Add ``run`` with one subcommand a pattern; a pattern's model is imported only when that pattern is called."""
-    group = typer.Typer(no_args_is_help=True, help="Run a ready-made workflow and report on it.")
+    group = typer.Typer(no_args_is_help=True, help=_ABOUT)
     app.add_typer(group, name="run")
     words = [word for word in arguments if not word.startswith("-")]
     if words[:1] == ["run"]:

@@ -29,7 +29,12 @@ def solve(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
         run_time = {"distribution": chosen.distribution, "mean": run_time, "std": chosen.solver_std_s}
     config = {
         "kernels": [
-            {"name": "nekrs_iteration", "mini_app_kernel": "MatMulSimple2D", "data_size": chosen.matrix, "run_time": run_time}
+            {
+                "name": "nekrs_iteration",
+                "mini_app_kernel": "MatMulSimple2D",
+                "data_size": chosen.matrix,
+                "run_time": run_time,
+            }
         ]
     }
     payloads = Payloads(chosen.size_bytes, chosen.seed)
