@@ -14,6 +14,9 @@ from thalweg.cli.output import Output, text
 from thalweg.cli.progress import live
 from thalweg.errors import ConfigError
 
+#: Kinds of events whose bytes went through a transport; those of a kernel went through memory.
+_MOVING = ("write", "read", "collective")
+
 
 def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool, output: Output) -> None:
     """Run a pattern into a folder, write its report, print its tables, and exit with its status.
@@ -30,7 +33,7 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
     Raises
     ------
     ConfigError
-        When an option's value is refused; the message names the option.
+        When an option's value is refused, or the folder holds a run that is to be kept.
     """
     from thalweg.patterns import PATTERNS
     from thalweg.report import write_report
@@ -38,7 +41,9 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
 
     pattern = PATTERNS[name]
     options = _validated(name, pattern.Options, values)
-    if replace and (folder / "run.json").exists():
+    if (folder / "run.json").exists():
+        if not replace:
+            raise ConfigError(f"run {name}: {folder} holds an earlier run; give another --folder, or --replace")
         shutil.rmtree(folder)
     with live() as tell:
         run = pattern.run(
@@ -74,10 +79,10 @@ def _events(table: Any) -> tuple[list[str], list[list[object]]]:
             row["kind"],
             row["name"],
             row["events"],
-            row["bytes"] / 1e6 if row["bytes"] else None,
+            row["bytes"] / 1e6 if row["kind"] in _MOVING else None,
             row["mean_s"] * 1e3,
             row["p99_s"] * 1e3,
-            row["bytes_per_s"] / 1e9 if row["bytes"] else None,
+            row["bytes_per_s"] / 1e9 if row["kind"] in _MOVING else None,
         ]
         for row in statistics(table)
     ]

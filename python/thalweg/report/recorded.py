@@ -40,8 +40,9 @@ class Events:
         return Events(**columns)
 
     def operations(self, moving: bool) -> list[tuple[str, Events]]:
-        """Events by lane and kind, named ``lane kind``; only those that moved bytes, or all of transport."""
-        chosen = self.where((self.size_bytes > 0) if moving else np.isin(self.kind, TRANSPORT))
+        """Events by lane and kind, named ``lane kind``; those of transport, or only those that moved bytes."""
+        transport = np.isin(self.kind, TRANSPORT)
+        chosen = self.where(transport & (self.size_bytes > 0) if moving else transport)
         pairs = dict.fromkeys(zip(chosen.lane, chosen.kind, strict=True))
         return [(f"{lane} {kind}", chosen.where((chosen.lane == lane) & (chosen.kind == kind))) for lane, kind in pairs]
 
@@ -113,7 +114,7 @@ class Recorded:
                 row["std_s"] * 1e3,
                 row["median_s"] * 1e3,
                 row["p99_s"] * 1e3,
-                row["bytes_per_s"] / 1e9 if row["bytes"] else None,
+                row["bytes_per_s"] / 1e9 if row["bytes"] and row["kind"] in TRANSPORT else None,
             ]
             for row in statistics(self._table)
         ]
