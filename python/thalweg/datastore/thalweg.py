@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -9,7 +10,10 @@ import numpy as np
 
 from thalweg.datastore.backend import MISSING, Backend, Capabilities, How
 from thalweg.datastore.staged_value import MAGIC, Array, Header, Packed, check_into, destination, unpack
-from thalweg.errors import DTypeError, InvalidError, NotFoundError, ShapeError, WaitTimeoutError
+from thalweg.errors import NotFoundError, WaitTimeoutError
+
+_LONGEST_NAME_BYTES = 180
+_MOST_DIMENSIONS = 8
 
 
 class ThalwegBackend(Backend):
@@ -42,23 +46,16 @@ class ThalwegBackend(Backend):
         self._write_timeout_s = float(server_info.get("write_timeout_s", 60.0))
 
     def write(self, key: str, value: Packed, *, checksum: bool) -> None:
-        if not checksum and value.kind != "pickle":
-            native = value.array if value.array is not None else value.raw
-            escaped = value.raw is not None and bytes(value.raw[:4]) == MAGIC
-            if not escaped and (value.array is None or _native(value.array.dtype)):
-                try:
-                    self._client.put(key, native, replace=True, timeout_s=self._write_timeout_s)
-                    return
-                except (DTypeError, ShapeError):
-                    pass
-        header, payload = value.encode(checksum)
-        whole = header.encode() + bytes(payload)
-        self._client.put(key, whole, replace=True, timeout_s=self._write_timeout_s)
+        plain: Any = value.array if value.array is not None else value.raw
+        if checksum or not _is_plain(value):
+            header, payload = value.encode(checksum)
+            plain = b"".join((header.encode(), payload))
+        self._client.put(_name(key), plain, replace=True, timeout_s=self._write_timeout_s)
 
     def read(self, key: str, *, into: Array | None, allow_pickle: bool) -> Any:
         source = f"stage_read: key {key!r}"
         try:
-            found = self._client.get(key, timeout_s=0.0)
+            found = self._client.get(_name(key), timeout_s=0.0)
         except (WaitTimeoutError, NotFoundError):
             return MISSING
         if isinstance(found, np.ndarray):
@@ -81,24 +78,39 @@ class ThalwegBackend(Backend):
         return into
 
     def exists(self, key: str) -> bool:
-        return bool(self._client.exists(key))
+        if self._client.exists(_name(key)):
+            return True
+        # what is there is seen without a message, and so also after the server's end; that nothing is there needs its word
+        return bool(self.wait([key], 0.0, "any"))
 
     def delete(self, key: str) -> bool:
-        return bool(self._client.delete(key))
+        return bool(self._client.delete(_name(key)))
 
     def wait(self, keys: Sequence[str], timeout_s: float, how: How) -> list[str]:
+        names = {_name(key): key for key in keys}
         try:
-            ready = {name for name, _ in self._client.wait(list(keys), how=how, timeout_s=timeout_s)}
+            self._client.wait(list(names), how=how, timeout_s=timeout_s)
         except WaitTimeoutError:
-            ready = {key for key in keys if self._client.exists(key)}
-        return [key for key in keys if key in ready]
+            pass
+        return [key for name, key in names.items() if self._client.exists(name)]
 
     def close(self) -> None:
         self._client.close()
 
 
-def _native(dtype: np.dtype[Any]) -> bool:
-    """Tell whether the staging service may have a type for it; it refuses what it has none for."""
-    if dtype.hasobject:
-        raise InvalidError(f"stage_write: element type {dtype} holds Python objects")
-    return dtype.isnative and dtype.kind in "biufc" and dtype.names is None
+def _is_plain(value: Packed) -> bool:
+    """Tell whether the staging service has a type for it, and cannot mistake it for a header."""
+    if value.kind == "bytes":
+        return value.raw is not None and bytes(value.raw[:4]) != MAGIC
+    if value.array is None:
+        return False
+    dtype = value.array.dtype
+    return dtype.isnative and dtype.kind in "biufc" and value.array.ndim <= _MOST_DIMENSIONS
+
+
+def _name(key: str) -> str:
+    """Return the variable's name: the key, or a short form of one that the service does not take."""
+    data = key.encode()
+    if len(data) <= _LONGEST_NAME_BYTES and key.isprintable():
+        return key
+    return "sha256~" + hashlib.sha256(data).hexdigest()

@@ -509,22 +509,36 @@ class DataStoreTests:
             with pytest.raises(CorruptDataError, match="checksum"):
                 store.stage_read("a", timeout_s=0, into=into)
 
-    def test_every_operation_reports_a_server_that_is_gone(
+    def test_every_operation_that_needs_the_server_reports_that_it_is_gone(
         self, store: DataStore, stop_server: Callable[[], None] | None
     ) -> None:
         if stop_server is None:
             pytest.skip("no way given to stop the server")
-        store.stage_write("a", np.ones(10))
         stop_server()
         operations: list[Callable[[], Any]] = [
             lambda: store.stage_write("b", np.ones(100_000)),
             lambda: store.stage_read("a", timeout_s=0.2),
             lambda: store.poll_staged_data("a"),
             lambda: store.wait(["never"], timeout_s=PATIENCE_S),
+            lambda: store.clean_staged_data("a"),
         ]
         for operation in operations:
             with pytest.raises(ServerGoneError):
                 operation()
+
+    def test_a_value_is_read_whole_or_not_at_all_once_the_server_is_gone(
+        self, store: DataStore, stop_server: Callable[[], None] | None
+    ) -> None:
+        if stop_server is None:
+            pytest.skip("no way given to stop the server")
+        store.stage_write("a", np.ones(100_000))
+        stop_server()
+        try:
+            value = store.stage_read("a", timeout_s=0.2)
+        except ServerGoneError:
+            return
+        assert value.shape == (100_000,)
+        assert value.min() == value.max() == 1.0
 
     def test_a_blocked_read_ends_when_the_server_goes(
         self, store: DataStore, stop_server: Callable[[], None] | None
