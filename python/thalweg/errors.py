@@ -56,3 +56,7 @@ class MissingLibraryError(ThalwegError, ImportError):
 
 class ComponentFailedError(ThalwegError, RuntimeError):
     """A workflow component failed; the message has its exit status and its last lines."""
+
+
+class CorruptDataError(ThalwegError, ValueError):
+    """Stored bytes that are cut off, damaged, or not of the format that they should be in."""

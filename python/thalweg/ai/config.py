@@ -1,0 +1,90 @@
+"""What the configuration of an AI component may hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+from thalweg.configuration import checked, suggestion
+from thalweg.errors import ConfigError
+from thalweg.simulation.config import Quantity
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+
+class MLPConfig(_Strict):
+    """Fully connected network from `inputs` to `outputs` numbers."""
+
+    type: Literal["mlp"]
+    inputs: int = Field(ge=1)
+    outputs: int = Field(ge=1)
+    hidden: list[Annotated[int, Field(ge=1)]] = Field(default_factory=lambda: [128, 128])
+
+
+class CNNConfig(_Strict):
+    """Convolutions over a periodic 2-D field, (channels, ny, nx) to (channels, ny, nx)."""
+
+    type: Literal["cnn"]
+    in_channels: int = Field(1, ge=1)
+    out_channels: int = Field(1, ge=1)
+    width: int = Field(32, ge=1)
+    layers: int = Field(4, ge=2)
+    kernel_size: Literal[3, 5, 7] = 5
+    residual: bool = False
+
+
+class FNOConfig(_Strict):
+    """Fourier neural operator over a periodic 2-D field, (channels, ny, nx) to (channels, ny, nx)."""
+
+    type: Literal["fno"]
+    in_channels: int = Field(1, ge=1)
+    out_channels: int = Field(1, ge=1)
+    width: int = Field(20, ge=1)
+    modes: int = Field(12, ge=1)
+    layers: int = Field(4, ge=1)
+    residual: bool = False
+
+
+ModelConfig = MLPConfig | CNNConfig | FNOConfig
+MODELS: dict[str, tuple[type[BaseModel], str]] = {
+    "mlp": (MLPConfig, "thalweg.ai.mlp:MLP"),
+    "cnn": (CNNConfig, "thalweg.ai.cnn:CNN"),
+    "fno": (FNOConfig, "thalweg.ai.fno:FNO2d"),
+}
+
+
+def _model(value: object, info: ValidationInfo) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = {"type": value}
+    if not isinstance(value, dict):
+        raise ValueError(f"is {value!r}; give a table with type, one of {', '.join(MODELS)}")
+    kind = value.get("type")
+    if kind not in MODELS:
+        raise ValueError(f"model type {kind!r} is unknown; {suggestion(kind, list(MODELS))}")
+    try:
+        return checked(MODELS[kind][0], value, kind)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+
+
+class AIConfig(_Strict):
+    """An AI component.
+
+    `iteration_time_s` makes each iteration last as long as configured (a number or a distribution): further
+    gradient steps are made until it is over.
+    """
+
+    model: Annotated[Any, BeforeValidator(_model)] = None
+    loss: Literal["mse", "relative_l2"] = "mse"
+    learning_rate: float = Field(1e-3, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    batch_size: int = Field(16, ge=1)
+    iteration_time_s: Quantity = None
+    replay_bytes: int = Field(256 << 20, ge=1)
+    threads: int | None = Field(None, ge=1)
+    device: Literal["cpu", "cuda"] = "cpu"

@@ -1,0 +1,363 @@
+"""The AI component: trains a model on samples that come from the DataStore."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from thalweg.ai.config import MODELS, AIConfig
+from thalweg.ai.replay_buffer import Array, ReplayBuffer
+from thalweg.ai.require_torch import require_torch
+from thalweg.configuration import checked, load
+from thalweg.errors import ConfigError, InvalidError
+from thalweg.kernels import make_kernel
+from thalweg.simulation.even_draws import EvenDraws
+from thalweg.simulation.pacing import Measured, Pacer
+from thalweg.simulation.simulation import STOP_KEY
+
+if TYPE_CHECKING:
+    import torch
+
+    from thalweg.datastore import DataStore
+    from thalweg.results.tracer import Tracer
+
+ToSamples = Callable[[str, Array], tuple[Array, Array]]
+_FILLER_EXTENT = 2000
+
+
+class TrainRecord(NamedTuple):
+    """What `AI.train` did: iterations, seconds, the loss of each iteration, values read."""
+
+    iterations: int
+    elapsed_s: float
+    losses: list[float]
+    values_read: int
+
+
+class _Feed:
+    """A numbered series of keys, read in order."""
+
+    def __init__(self, pattern: str, first: int, step: int, clean: bool) -> None:
+        self.pattern, self.next, self.step, self.clean = pattern, first, step, clean
+
+    def key(self) -> str:
+        return self.pattern.format(self.next)
+
+
+class AI:
+    """Trains a model, reads its data from a DataStore while the simulation runs, and tells the simulation to stop.
+
+    Parameters
+    ----------
+    name : str
+        Name of the component.
+    config : mapping, str or Path
+        model (a table with type ``mlp``, ``cnn`` or ``fno`` and its sizes; left out when `model` is given), loss (mse, relative_l2),
+        learning_rate, weight_decay, batch_size, iteration_time_s (a number or a distribution, as for Simulation),
+        replay_bytes, threads, device; or a JSON or TOML file.
+    server_info : mapping, optional
+        Where data comes from (`ServerManager.get_server_info`).
+    tracer : Tracer, optional
+        Records each iteration. Default: that of the running workflow component.
+    rank, seed : int
+        The same seed and rank give the same model and the same batches from the same data.
+    model : torch.nn.Module, optional
+        A model of one's own, in place of the configuration's.
+    to_samples : callable, optional
+        Makes (inputs, targets), with the samples along the first axis, from a key and its array.
+        Default: rows of as many numbers as the model takes are both.
+
+    Raises
+    ------
+    MissingLibraryError
+        When torch is not installed.
+    ConfigError
+        For a wrong configuration, with the path of the key and the fix.
+
+    Notes
+    -----
+    Uses `threads` of torch, by default all usable cores but one, so that a solver beside it has one. Sets torch's number of
+    threads for the whole process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import AI
+    >>> ai = AI("trainer", {"model": {"type": "mlp", "inputs": 4, "outputs": 4, "hidden": [8]}, "threads": 1})
+    >>> ai.replay.add(np.zeros((10, 4), np.float32), np.zeros((10, 4), np.float32))
+    >>> ai.train(num_iters=5).iterations
+    5
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: Mapping[str, Any] | str | Path,
+        server_info: Mapping[str, Any] | None = None,
+        *,
+        tracer: Tracer | None = None,
+        rank: int = 0,
+        seed: int = 0,
+        model: torch.nn.Module | None = None,
+        to_samples: ToSamples | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"AI: name is {name!r}; give text that is not empty")
+        start = time.monotonic_ns()
+        self.config = checked(AIConfig, load(config, "AI"), "AI")
+        if (self.config.model is None) == (model is None):
+            fix = (
+                "add it, or give the argument model" if model is None else "remove it, the argument model is given too"
+            )
+            raise ConfigError(f"AI: model: {fix}")
+        self._torch = require_torch()
+        if tracer is None:
+            from thalweg.results.tracer import current_tracer
+
+            tracer = current_tracer()
+        self.name, self.iteration = name, 0
+        self._tracer = tracer
+        self._set_up(model, seed + rank)
+        self.replay = ReplayBuffer(self.config.replay_bytes)
+        self._to_samples = to_samples or self._rows
+        self._feeds: list[_Feed] = []
+        self._pacer: Pacer | None = None
+        self._store: DataStore | None = None
+        if server_info is not None:
+            from thalweg.datastore import DataStore
+
+            self._store = DataStore(name, server_info, tracer=tracer)
+        if tracer is not None:
+            tracer.record("init", name, start, time.monotonic_ns())
+
+    @property
+    def store(self) -> DataStore:
+        """The DataStore of `server_info`.
+
+        Raises
+        ------
+        InvalidError
+            When no `server_info` was given.
+        """
+        if self._store is None:
+            raise InvalidError(f"AI {self.name!r}: has no DataStore; give server_info when making it")
+        return self._store
+
+    def follow(self, pattern: str, *, first: int = 0, step: int = 1, clean: bool = False) -> None:
+        """Read the keys ``pattern.format(first)``, ``pattern.format(first + step)``, ... as they appear.
+
+        Parameters
+        ----------
+        pattern : str
+            Has one ``{}``, for the number.
+        clean : bool
+            Remove each value from the DataStore after reading it.
+
+        Raises
+        ------
+        InvalidError
+            When the pattern gives the same key for different numbers.
+        """
+        try:
+            different = pattern.format(first) != pattern.format(first + step)
+        except (IndexError, KeyError, ValueError):
+            different = False
+        if not different:
+            raise InvalidError(
+                f"AI.follow: pattern {pattern!r} does not number its keys; give one {{}}, as in 'field/{{}}'"
+            )
+        self._feeds.append(_Feed(pattern, first, step, clean))
+
+    def refresh(self, timeout_s: float = 0.0) -> int:
+        """Read all followed values that are there into the replay buffer; return how many.
+
+        With a `timeout_s`, blocks until at least one of them is there.
+
+        Raises
+        ------
+        WaitTimeoutError
+            When `timeout_s` is not 0 and none came.
+        """
+        if timeout_s > 0:
+            self.store.wait([feed.key() for feed in self._feeds], timeout_s, "any")
+        count = 0
+        for feed in self._feeds:
+            while self.store.poll_staged_data(feed.key()):
+                key = feed.key()
+                self.replay.add(*self._to_samples(key, self.store.stage_read(key)))
+                if feed.clean:
+                    self.store.clean_staged_data(key)
+                feed.next += feed.step
+                count += 1
+        return count
+
+    def train(
+        self,
+        num_iters: int | None = None,
+        run_time: float | None = None,
+        *,
+        read_every: int = 10,
+        first_data_timeout_s: float = 60.0,
+        on_iteration: Callable[[int, float], None] | None = None,
+    ) -> TrainRecord:
+        """Train for a number of iterations or for a time.
+
+        Parameters
+        ----------
+        num_iters : int
+            Iterations; give either this or `run_time`.
+        run_time : float
+            Seconds.
+        read_every : int
+            Refresh the replay buffer before each so many iterations; 0 never reads.
+        first_data_timeout_s : float
+            Seconds to wait for the first data, when the replay buffer is empty.
+        on_iteration : callable, optional
+            Called after each iteration with its number and its loss.
+
+        Raises
+        ------
+        InvalidError
+            When both or neither of `num_iters` and `run_time` are given, or there is no data to train on.
+        WaitTimeoutError
+            When no data came in time.
+        """
+        _check_length(num_iters, run_time)
+        start = time.monotonic()
+        losses: list[float] = []
+        read = 0
+        while len(losses) < num_iters if num_iters is not None else time.monotonic() - start < (run_time or 0):
+            if self._store is not None:
+                self._store.iteration = self.iteration
+            if read_every and self._feeds and self.iteration % read_every == 0:
+                read += self.refresh()
+            if not len(self.replay):
+                if not self._feeds:
+                    raise InvalidError("AI.train: no data; call follow(), or add samples to `replay`")
+                read += self.refresh(first_data_timeout_s)
+            losses.append(self._iterate())
+            if on_iteration is not None:
+                on_iteration(self.iteration, losses[-1])
+            self.iteration += 1
+        return TrainRecord(len(losses), time.monotonic() - start, losses, read)
+
+    def predict(self, inputs: Array) -> Array:
+        """Return the model's output for `inputs`, samples along the first axis; float32."""
+        torch = self._torch
+        with torch.no_grad():
+            self.model.eval()
+            chunks = [
+                self.model(torch.from_numpy(np.array(part, np.float32)).to(self.config.device)).cpu().numpy()
+                for part in np.array_split(inputs, max(1, -(-len(inputs) // 64)))
+            ]
+        return np.concatenate(chunks)
+
+    def set_learning_rate(self, learning_rate: float) -> None:
+        """Change the learning rate, for a schedule."""
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate
+
+    def stop_simulation(self, key: str = STOP_KEY) -> None:
+        """Tell the simulation to stop (`Simulation.stop_requested`)."""
+        self.store.stage_write(key, b"stop")
+
+    def close(self) -> None:
+        """Close the DataStore."""
+        if self._store is not None:
+            self._store.close()
+
+    def __enter__(self) -> AI:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _set_up(self, model: torch.nn.Module | None, seed: int) -> None:
+        torch, config = self._torch, self.config
+        torch.manual_seed(seed)
+        torch.set_num_threads(config.threads or max(1, len(os.sched_getaffinity(0)) - 1))
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise ConfigError("AI: device: torch finds no NVIDIA GPU here; use 'cpu'")
+        if model is None:
+            module, _, attribute = MODELS[config.model.type][1].partition(":")
+            model = getattr(importlib.import_module(module), attribute)(config.model)
+        from thalweg.ai.losses import LOSSES
+
+        self.model: torch.nn.Module = model.to(config.device)
+        self._loss = LOSSES[config.loss]
+        self._optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self._generator = np.random.default_rng(seed)
+        self._draws = EvenDraws(seed)
+
+    def _iterate(self) -> float:
+        start = time.monotonic_ns()
+        wanted = self.config.iteration_time_s
+        if wanted is None:
+            loss = self._step()
+        else:
+            if self._pacer is None:
+                self._pacer = self._calibrated(wanted.mean)
+                start = time.monotonic_ns()
+            begin = time.perf_counter()
+            loss = self._step()
+            self._pacer.spend(wanted.quantile(self._draws.next()), begin)
+        if self._tracer is not None:
+            self._tracer.record("train", self.name, start, time.monotonic_ns(), iteration=self.iteration)
+        return loss
+
+    def _calibrated(self, mean_s: float) -> Pacer:
+        filler = make_kernel("AXPY", data_size=_FILLER_EXTENT)
+        step = Measured(self._step)
+        if step.cost_s > mean_s:
+            warnings.warn(
+                f"AI {self.name!r}: one gradient step takes {step.cost_s:.4g} s, more than iteration_time_s ({mean_s:.4g} s); "
+                "make the model or the batch smaller",
+                stacklevel=3,
+            )
+        return Pacer([step, Measured(filler)], mean_s)
+
+    def _step(self) -> float:
+        torch = self._torch
+        inputs, targets = self.replay.sample(self.config.batch_size, self._generator)
+        device = self.config.device
+        self.model.train()
+        self._optimizer.zero_grad(set_to_none=True)
+        predicted = self.model(torch.from_numpy(inputs).to(device))
+        loss = self._loss(predicted, torch.from_numpy(targets).to(device))
+        loss.backward()
+        self._optimizer.step()
+        return float(loss.detach())
+
+    def _rows(self, key: str, value: Array) -> tuple[Array, Array]:
+        config = self.config.model
+        if config is None or config.type != "mlp":
+            raise InvalidError(f"AI {self.name!r}: does not know how to make samples of key {key!r}; give to_samples")
+        flat = np.asarray(value, np.float32).reshape(-1)
+        width = max(config.inputs, config.outputs)
+        if flat.size < width:
+            raise InvalidError(f"AI {self.name!r}: key {key!r} has {flat.size} numbers, the model takes {width}")
+        rows = flat[: flat.size // width * width].reshape(-1, width)
+        return rows[:, : config.inputs], rows[:, : config.outputs]
+
+
+def _check_length(num_iters: object, run_time: object) -> None:
+    if (num_iters is None) == (run_time is None):
+        raise InvalidError("AI.train: give either num_iters or run_time")
+    if num_iters is not None and (isinstance(num_iters, bool) or not isinstance(num_iters, int) or num_iters < 1):
+        raise InvalidError(f"AI.train: num_iters is {num_iters!r}; give an integer of 1 or more")
+    if run_time is not None and (
+        isinstance(run_time, bool) or not isinstance(run_time, (int, float)) or not 0 < run_time < float("inf")
+    ):
+        raise InvalidError(f"AI.train: run_time is {run_time!r}; give seconds, more than 0")

@@ -1,0 +1,1 @@
+"""A flow solver whose running fields train a surrogate on line."""

@@ -1,0 +1,61 @@
+"""The workflow of the pattern `one-to-one`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from thalweg.patterns.one_to_one import figure, tables
+from thalweg.patterns.one_to_one.components import solve, sweep, train
+from thalweg.patterns.one_to_one.options import Options
+from thalweg.patterns.recorded_run import recorded_run
+from thalweg.patterns.staging import server_for
+from thalweg.results import Artifact, RunFolder
+from thalweg.results.summaries import iteration_times
+from thalweg.workflow import Progress, Workflow
+
+
+def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
+    """Run solver and trainer side by side, then the size sweep alone, and compute the paper's tables."""
+    with (
+        recorded_run("one-to-one", options, folder) as record,
+        server_for(options.backend, "one-to-one", folder) as server,
+    ):
+        workflow = Workflow("one-to-one", record)
+        arguments = {"server_info": server.get_server_info(), "options": options.model_dump()}
+        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        workflow.component(name="solver", args=arguments, env=one_thread)(solve)
+        workflow.component(name="trainer", args=arguments, env=one_thread)(train)
+        if options.sizes:
+            after = ["solver", "trainer"]
+            workflow.component(name="sweep", args=arguments, dependencies=after, env=one_thread)(sweep)
+        results = workflow.launch(on_progress=progress)
+        _conclude(record, options)
+        record.summary |= {
+            "final_loss": results["trainer"]["final_loss"],
+            "training_s": results["trainer"]["training_s"],
+        }
+    return record
+
+
+def _conclude(record: RunFolder, options: Options) -> None:
+    events = record.merge_events()
+    solver = iteration_times(events, "solver")
+    record.tables += [tables.event_table(events, options), tables.time_table(events, options)]
+    record.summary |= {
+        "solver_iterations": len(solver),
+        "solver_iteration_mean_s": float(solver.mean()),
+        "solver_iteration_std_s": float(solver.std()),
+        "solver_mean_deviation": float(solver.mean() / options.solver_iteration_s - 1),
+    }
+    if options.distribution != "constant" and options.solver_std_s > 0:
+        record.summary["solver_std_deviation"] = float(solver.std() / options.solver_std_s - 1)
+    path = record.path / "timeline.png"
+    figure.draw_timeline(events, path, backend=options.backend)
+    record.artifacts.append(Artifact("Timeline of solver and trainer (the paper's figure 2)", path.name, "figure"))
+    if options.sizes:
+        sizes = tables.size_table(events)
+        record.tables.append(sizes)
+        path = record.path / "transport.png"
+        figure.draw_sizes(sizes, path, iteration_s=float(solver.mean()), backend=options.backend)
+        record.artifacts.append(Artifact("Transport against compute time (the paper's figure 4)", path.name, "figure"))

@@ -1,0 +1,78 @@
+"""The patterns by name; listing them imports none of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from thalweg.results import RunFolder
+    from thalweg.workflow.progress import Progress
+
+
+@dataclasses.dataclass(frozen=True)
+class Pattern:
+    """A ready-made workflow.
+
+    Attributes
+    ----------
+    name, summary : str
+        What it is called, and one line on what it does.
+    home : str
+        Package that has ``options`` (with the model `Options`) and ``pattern`` (with the function `run`).
+    """
+
+    name: str
+    summary: str
+    home: str
+
+    @property
+    def Options(self) -> type[BaseModel]:  # noqa: N802  a class
+        """Pydantic model of the options; the descriptions of its fields are their help texts."""
+        options: type[BaseModel] = importlib.import_module(f"{self.home}.options").Options
+        return options
+
+    def options(self, content: Mapping[str, Any] | None = None) -> Any:
+        """Return checked options.
+
+        Raises
+        ------
+        ConfigError
+            With the path of the key and the fix.
+        """
+        from thalweg.configuration import checked
+
+        return checked(self.Options, content or {}, self.name)
+
+    def run(self, options: Any, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
+        """Run it; blocks until it has ended. The folder must be new, empty, or of an earlier run (which is replaced).
+
+        Raises
+        ------
+        ComponentFailedError
+            When a component failed; the folder tells how far it came.
+        """
+        run: Callable[..., RunFolder] = importlib.import_module(f"{self.home}.pattern").run
+        return run(options, Path(folder), progress)
+
+
+PATTERNS: dict[str, Pattern] = {
+    pattern.name: pattern
+    for pattern in (
+        Pattern(
+            "navier-stokes",
+            "a 2-D turbulence solver trains a Fourier neural operator on line, which then predicts unseen flows",
+            "thalweg.patterns.navier_stokes",
+        ),
+        Pattern(
+            "one-to-one",
+            "one solver and one trainer, asynchronous, with the paper's times and sizes (SimAI-Bench, section 4.1)",
+            "thalweg.patterns.one_to_one",
+        ),
+    )
+}

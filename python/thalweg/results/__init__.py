@@ -1,0 +1,44 @@
+"""The result folder of a run: its events, its timeline, its facts."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from thalweg.results.folder import Artifact, ComponentRecord, ResultTable, RunFolder
+    from thalweg.results.summaries import component_rows, iteration_times, statistics
+    from thalweg.results.tracer import Tracer, current_tracer, set_current_tracer
+
+_HOME = {
+    "Artifact": "folder",
+    "ComponentRecord": "folder",
+    "ResultTable": "folder",
+    "RunFolder": "folder",
+    "Tracer": "tracer",
+    "component_rows": "summaries",
+    "current_tracer": "tracer",
+    "iteration_times": "summaries",
+    "set_current_tracer": "tracer",
+    "statistics": "summaries",
+}
+
+__all__ = [
+    "Artifact",
+    "ComponentRecord",
+    "ResultTable",
+    "RunFolder",
+    "Tracer",
+    "component_rows",
+    "current_tracer",
+    "iteration_times",
+    "set_current_tracer",
+    "statistics",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for only: a component that traces needs neither NumPy nor Arrow."""
+    if name in _HOME:
+        return getattr(importlib.import_module(f"thalweg.results.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'thalweg.results' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -1,0 +1,248 @@
+"""The result folder of one run: run.json, logs, and what the traces are merged into."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import math
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
+from thalweg.results.machine import machine, versions
+from thalweg.results.tracer import Tracer
+
+FORMAT = "thalweg-run/1"
+Status = Literal["running", "done", "failed", "interrupted"]
+
+
+@dataclasses.dataclass
+class ComponentRecord:
+    """How one component of the run ended; `log` is relative to the folder."""
+
+    name: str
+    type: str
+    rank: int = 0
+    status: str = "done"
+    exit_status: int | None = None
+    elapsed_s: float = 0.0
+    log: str | None = None
+    error: str | None = None
+
+
+@dataclasses.dataclass
+class ResultTable:
+    """A table that is ready to print."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+@dataclasses.dataclass
+class Artifact:
+    """A file of the run; `path` is relative to the folder."""
+
+    title: str
+    path: str
+    kind: Literal["figure", "file"] = "file"
+
+
+class RunFolder:
+    """Writes the folder that docs/formats/result-folder.md describes; `RunFolder.open` reads one.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; made when it is not there.
+    name : str
+        Name of the run; default: the folder's name.
+    pattern, backend : str
+        What was run, and over which DataStore backend.
+    configuration : dict
+        Everything needed to run it again; must be JSON.
+    replace : bool
+        Empty the folder first when it holds an earlier run.
+
+    Raises
+    ------
+    ExistsError
+        When the folder holds an earlier run and `replace` is not given.
+    InvalidError
+        When the folder holds something else than a run.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str | None = None,
+        pattern: str | None = None,
+        backend: str | None = None,
+        configuration: dict[str, Any] | None = None,
+        replace: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        if (self.path / "run.json").exists():
+            if not replace:
+                raise ExistsError(f"RunFolder: {self.path} holds an earlier run; give another folder or replace=True")
+            _empty(self.path)
+        elif self.path.exists() and any(self.path.iterdir()):
+            raise InvalidError(f"RunFolder: {self.path} holds files that are not of a run; give an empty or new folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(exist_ok=True)
+        self.traces.mkdir(exist_ok=True)
+        self.start_ns = time.monotonic_ns()
+        self.components: list[ComponentRecord] = []
+        self.tables: list[ResultTable] = []
+        self.artifacts: list[Artifact] = []
+        self.summary: dict[str, Any] = {}
+        self.status: Status = "running"
+        self.elapsed_s = 0.0
+        self.facts: dict[str, Any] = {
+            "format": FORMAT,
+            "name": name or self.path.name,
+            "pattern": pattern,
+            "backend": backend,
+            "started_utc": datetime.datetime.now(datetime.timezone.utc).isoformat().replace("+00:00", "Z"),
+            "configuration": configuration or {},
+            "machine": machine(),
+            "versions": versions(),
+        }
+        self.write_facts()
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Open the folder of an earlier run to read it, or to finish merging it.
+
+        Raises
+        ------
+        NotFoundError
+            When there is no run.json.
+        CorruptDataError
+            When run.json is not of this format.
+        """
+        file = Path(path) / "run.json"
+        try:
+            facts = json.loads(file.read_text())
+        except FileNotFoundError:
+            raise NotFoundError(f"RunFolder.open: {file} is not there; give the folder of a run") from None
+        except ValueError as error:
+            raise CorruptDataError(f"RunFolder.open: {file} is not JSON: {error}") from error
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            found = facts.get("format") if isinstance(facts, dict) else type(facts).__name__
+            raise CorruptDataError(f"RunFolder.open: {file} has format {found!r}; this version reads {FORMAT!r}")
+        folder = cls.__new__(cls)
+        folder.path = Path(path)
+        folder.start_ns = 0
+        folder.components = [ComponentRecord(**entry) for entry in facts.pop("components", [])]
+        folder.tables = [ResultTable(**entry) for entry in facts.pop("tables", [])]
+        folder.artifacts = [Artifact(**entry) for entry in facts.pop("artifacts", [])]
+        folder.summary = facts.pop("summary", {})
+        folder.status = facts.pop("status", "running")
+        folder.elapsed_s = facts.pop("elapsed_s", 0.0)
+        folder.facts = facts
+        return folder
+
+    @property
+    def logs(self) -> Path:
+        """Where component logs are."""
+        return self.path / "logs"
+
+    @property
+    def traces(self) -> Path:
+        """Where trace files are until they are merged."""
+        return self.path / "traces"
+
+    @property
+    def events_path(self) -> Path:
+        """Return the path of events.parquet."""
+        return self.path / "events.parquet"
+
+    def tracer(self, component: str, rank: int = 0) -> Tracer:
+        """Return a new tracer whose events become part of this run."""
+        return Tracer(self.traces, component, rank, self.start_ns)
+
+    def events(self) -> Any:
+        """Read events.parquet as a pyarrow table.
+
+        Raises
+        ------
+        NotFoundError
+            When the run is not merged yet.
+        """
+        from thalweg.results.events import read_events
+
+        if not self.events_path.exists():
+            raise NotFoundError(f"RunFolder.events: {self.events_path} is not there yet; call merge_events() first")
+        return read_events(self.events_path)
+
+    def merge_events(self) -> Any:
+        """Merge the trace files into events.parquet and timeline.json, and remove them; returns the table.
+
+        Merging a folder that has no trace files left keeps what is there.
+        """
+        from thalweg.results.events import merge_traces, read_events
+        from thalweg.results.timeline import write_timeline
+
+        if self.events_path.exists() and not any(self.traces.glob("*.trace")):
+            return read_events(self.events_path)
+        events = merge_traces(self.traces, self.events_path)
+        write_timeline(events, self.path / "timeline.json")
+        shutil.rmtree(self.traces, ignore_errors=True)
+        return events
+
+    def finish(self, status: Status = "done") -> None:
+        """Merge the events and write run.json for the last time."""
+        self.status = status
+        self.elapsed_s = (time.monotonic_ns() - self.start_ns) / 1e9
+        self.merge_events()
+        self.write_facts()
+
+    def write_facts(self) -> None:
+        """Write run.json, atomically.
+
+        Raises
+        ------
+        InvalidError
+            When the configuration, summary or a table holds something that JSON does not know.
+        """
+        content = {
+            **self.facts,
+            "elapsed_s": self.elapsed_s,
+            "status": self.status,
+            "components": [dataclasses.asdict(entry) for entry in self.components],
+            "summary": self.summary,
+            "tables": [dataclasses.asdict(entry) for entry in self.tables],
+            "artifacts": [dataclasses.asdict(entry) for entry in self.artifacts],
+        }
+        try:
+            text = json.dumps(_finite(content), indent=1, allow_nan=False)
+        except TypeError as error:
+            raise InvalidError(f"RunFolder: run.json cannot hold this value: {error}") from error
+        temporary = self.path / "run.json.tmp"
+        temporary.write_text(text + "\n", encoding="utf-8")
+        os.replace(temporary, self.path / "run.json")
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON has no number for (nan, infinities) by null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return value
+
+
+def _empty(path: Path) -> None:
+    for entry in path.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

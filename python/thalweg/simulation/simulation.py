@@ -1,0 +1,201 @@
+"""The simulation component: runs the configured kernels, iteration after iteration, and stages data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from thalweg.configuration import checked, load
+from thalweg.errors import ConfigError, InvalidError
+from thalweg.kernels import Cost, kernel_class, make_kernel
+from thalweg.kernels.kernel import check_data_size
+from thalweg.simulation.config import KernelConfig, SimulationConfig
+from thalweg.simulation.distribution import Distribution
+from thalweg.simulation.even_draws import EvenDraws
+from thalweg.simulation.timed_kernel import TimedKernel
+
+if TYPE_CHECKING:
+    from thalweg.datastore import DataStore
+    from thalweg.results.tracer import Tracer
+
+STOP_KEY = "thalweg/stop"
+
+
+class RunRecord(NamedTuple):
+    """What `Simulation.run` did: iterations, and over all of them seconds, bytes and floating-point operations."""
+
+    iterations: int
+    elapsed_s: float
+    size_bytes: int
+    flops: int
+
+
+class _Entry(NamedTuple):
+    name: str
+    quantity: Distribution
+    by_time: bool
+    draws: EvenDraws
+    timed: TimedKernel
+
+
+class Simulation:
+    """Emulates a solver: each iteration runs its kernels for times or counts drawn from what is configured.
+
+    Parameters
+    ----------
+    name : str
+        Name of the component; events are recorded under the tracer's own.
+    config : mapping, str or Path
+        ``{"kernels": [{"name", "mini_app_kernel", "device", "data_size", "run_time" | "run_count", "options"}]}``, or a
+        JSON or TOML file. `run_time` is in seconds. Both measures take a number, a named distribution
+        (``{"distribution": "gamma", "mean": 0.03, "std": 0.02}``) or a discrete one (``values`` and ``probabilities``, or ``csv``).
+    server_info : mapping, optional
+        Where `stage_read` and `stage_write` go (`ServerManager.get_server_info`).
+    tracer : Tracer, optional
+        Records each kernel of each iteration. Default: that of the running workflow component.
+    rank : int
+        Rank; each has its own random numbers.
+    seed : int
+        The same seed and rank give the same draws and the same arrays.
+
+    Raises
+    ------
+    ConfigError
+        For a wrong configuration, with the path of the key and the fix; nothing has run then.
+    MissingLibraryError
+        When a device is not there.
+
+    Notes
+    -----
+    The mean of the iteration times is that of the configuration, because every deviation is carried over to the next
+    iteration; the draws cover the distribution evenly (`EvenDraws`), so that already some hundred iterations have
+    its mean and spread. Making a Simulation calibrates its kernels, which takes some calls of each.
+
+    Examples
+    --------
+    >>> from thalweg import Simulation
+    >>> sim = Simulation("solver", {"kernels": [{"name": "step", "mini_app_kernel": "AXPY", "data_size": 1000, "run_count": 3}]})
+    >>> sim.run(10).iterations
+    10
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: Mapping[str, Any] | str | Path,
+        server_info: Mapping[str, Any] | None = None,
+        *,
+        tracer: Tracer | None = None,
+        rank: int = 0,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"Simulation: name is {name!r}; give text that is not empty")
+        content = load(config, "Simulation")
+        folder = Path(config).parent if isinstance(config, (str, Path)) else None
+        self.config = checked(SimulationConfig, content, "Simulation", context={"folder": folder})
+        if tracer is None:
+            from thalweg.results.tracer import current_tracer
+
+            tracer = current_tracer()
+        self.name, self.rank, self.iteration = name, rank, 0
+        self._tracer = tracer
+        self._store: DataStore | None = None
+        start = time.monotonic_ns()
+        self._entries = [
+            _entry(kernel, seed * 1_000_003 + rank * 1009 + number) for number, kernel in enumerate(self.config.kernels)
+        ]
+        if server_info is not None:
+            from thalweg.datastore import DataStore
+
+            self._store = DataStore(name, server_info, tracer=tracer)
+        if tracer is not None:
+            tracer.record("init", name, start, time.monotonic_ns())
+
+    @property
+    def store(self) -> DataStore:
+        """The DataStore of `server_info`.
+
+        Raises
+        ------
+        InvalidError
+            When no `server_info` was given.
+        """
+        if self._store is None:
+            raise InvalidError(f"Simulation {self.name!r}: has no DataStore; give server_info when making it")
+        return self._store
+
+    def run(self, nsteps: int = 1) -> RunRecord:
+        """Run `nsteps` iterations; blocks for about their configured times.
+
+        Raises
+        ------
+        InvalidError
+            When `nsteps` is not an integer of 0 or more.
+        """
+        if isinstance(nsteps, bool) or not isinstance(nsteps, int) or nsteps < 0:
+            raise InvalidError(f"Simulation.run: nsteps is {nsteps!r}; give an integer of 0 or more")
+        elapsed, size_bytes, flops = 0.0, 0, 0
+        for _ in range(nsteps):
+            for entry in self._entries:
+                cost = self._run_entry(entry)
+                elapsed += cost.elapsed_s
+                size_bytes += cost.size_bytes
+                flops += cost.flops
+            self.iteration += 1
+            if self._store is not None:
+                self._store.iteration = self.iteration
+        return RunRecord(nsteps, elapsed, size_bytes, flops)
+
+    def stage_write(self, key: str, value: Any) -> None:
+        """Stage a value; see `DataStore.stage_write`."""
+        self.store.stage_write(key, value)
+
+    def stage_read(self, key: str, timeout_s: float = 60.0, into: Any = None) -> Any:
+        """Read a staged value; see `DataStore.stage_read`."""
+        return self.store.stage_read(key, timeout_s, into)
+
+    def stop_requested(self, key: str = STOP_KEY) -> bool:
+        """Tell whether a trainer asked the simulation to stop (`AI.stop_simulation`)."""
+        return self.store.poll_staged_data(key)
+
+    def close(self) -> None:
+        """Close the DataStore."""
+        if self._store is not None:
+            self._store.close()
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run_entry(self, entry: _Entry) -> Cost:
+        wanted = entry.quantity.quantile(entry.draws.next())
+        start = time.monotonic_ns()
+        cost = entry.timed.run_for(wanted) if entry.by_time else entry.timed.run_count(wanted)
+        if self._tracer is not None:
+            self._tracer.record(
+                "compute", entry.name, start, time.monotonic_ns(), iteration=self.iteration, size_bytes=cost.size_bytes
+            )
+        return cost
+
+
+def _entry(config: KernelConfig, seed: int) -> _Entry:
+    by_time = config.run_time is not None
+    quantity = config.run_time if config.run_time is not None else config.run_count
+    assert quantity is not None
+    extents = check_data_size(config.data_size, kernel_class(config.mini_app_kernel).ranks, "data_size")
+
+    def make(data_size: tuple[int, ...]) -> Any:
+        return make_kernel(
+            config.mini_app_kernel, data_size=data_size, device=config.device, seed=seed, options=config.options
+        )
+
+    timed = TimedKernel(make, extents, quantity.mean if by_time else 0.0)
+    return _Entry(config.name, quantity, by_time, EvenDraws(seed), timed)

@@ -1,0 +1,7 @@
+"""Conformance suites that a third party runs over its own implementations."""
+
+from __future__ import annotations
+
+from thalweg.testing.datastore import DataStoreTests
+
+__all__ = ["DataStoreTests"]
