@@ -374,7 +374,7 @@ def test_an_earlier_run_is_replaced_only_when_asked(tmp_path):
 
 
 def test_a_folder_without_a_run_is_reported(tmp_path):
-    with pytest.raises(NotFoundError, match="run.json is not there"):
+    with pytest.raises(NotFoundError, match=r"run\.json is not there"):
         RunFolder.open(tmp_path)
     (tmp_path / "run.json").write_text('{"format": "thalweg-run/9"}')
     with pytest.raises(CorruptDataError, match="has format 'thalweg-run/9'; this version reads 'thalweg-run/1'"):
@@ -392,6 +392,6 @@ def test_a_tracer_refuses_unknown_kinds_and_use_after_close(tmp_path):
 
 def test_tensors_without_a_numpy_type_are_refused(tmp_path):
     torch = pytest.importorskip("torch")
-    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}) as server:
-        with DataStore("d", server.get_server_info()) as store, pytest.raises(DTypeError, match=r"\.float\(\)"):
-            store.stage_write("a", torch.zeros(3, dtype=torch.bfloat16))
+    server = ServerManager("s", {"type": "node-local", "path": str(tmp_path)})
+    with server, DataStore("d", server.get_server_info()) as store, pytest.raises(DTypeError, match=r"\.float\(\)"):
+        store.stage_write("a", torch.zeros(3, dtype=torch.bfloat16))

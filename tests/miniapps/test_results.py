@@ -79,7 +79,9 @@ def test_the_merged_files_have_every_event_of_every_component(tmp_path):
                 for number in range(10):
                     start = folder.start_ns + 1000 * number
                     tracer.record("compute", "fft", start, start + 500, iteration=number)
-                    tracer.record("write", "stage_write", start + 500, start + 700, key="ü", size_bytes=100, backend="redis")
+                    tracer.record(
+                        "write", "stage_write", start + 500, start + 700, key="ü", size_bytes=100, backend="redis"
+                    )
     folder.tables.append(ResultTable("t", ["a"], [[1.0], [float("nan")]]))
     folder.artifacts.append(Artifact("picture", "p.png", "figure"))
     folder.finish()
@@ -88,7 +90,11 @@ def test_the_merged_files_have_every_event_of_every_component(tmp_path):
     assert table.column_names == [
         "component", "rank", "kind", "name", "key", "iteration", "size_bytes", "start_ns", "end_ns", "backend"
     ]  # fmt: skip
-    assert [str(table.schema.field(name).type) for name in ("rank", "iteration", "start_ns")] == ["int32", "int64", "int64"]
+    assert [str(table.schema.field(name).type) for name in ("rank", "iteration", "start_ns")] == [
+        "int32",
+        "int64",
+        "int64",
+    ]
     starts = table.column("start_ns").to_pylist()
     assert starts == sorted(starts)
     assert (starts[0], max(starts)) == (0, 9500)
@@ -101,7 +107,7 @@ def test_the_merged_files_have_every_event_of_every_component(tmp_path):
 
 def test_the_timeline_is_a_valid_chrome_trace(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    with folder.tracer("solver \"1\"") as tracer, tracer.span("compute", "fft", iteration=0):
+    with folder.tracer('solver "1"') as tracer, tracer.span("compute", "fft", iteration=0):
         pass
     folder.finish()
     trace = json.loads((folder.path / "timeline.json").read_text())
@@ -161,7 +167,9 @@ def test_threads_record_side_by_side(tmp_path):
 
     with Tracer(tmp_path, "c") as tracer, ThreadPoolExecutor(4) as pool:
         for thread in range(4):
-            pool.submit(lambda thread=thread: [tracer.record("poll", f"n{thread}", i, i, key=str(i)) for i in range(5000)])
+            pool.submit(
+                lambda thread=thread: [tracer.record("poll", f"n{thread}", i, i, key=str(i)) for i in range(5000)]
+            )
     events = list(fmt.read_trace(tracer.path)[1])
     assert len(events) == 20_000
     for thread in range(4):

@@ -169,7 +169,7 @@ def test_a_launch_that_takes_too_long_names_who_is_still_running(tmp_path):
     pids = tmp_path / "pids"
     w = Workflow("w")
     w.component(name="slow", args={"pid_file": str(pids)})(forever)
-    with pytest.raises(WaitTimeoutError, match="Workflow 'w': 'slow' did not end within 1.5 s"):
+    with pytest.raises(WaitTimeoutError, match=r"Workflow 'w': 'slow' did not end within 1\.5 s"):
         w.launch(timeout_s=1.5)
     if pids.exists():
         (pid,) = json.loads(pids.read_text())

@@ -40,7 +40,7 @@ class ReplayBuffer:
         """Bytes of the samples held."""
         if self._inputs is None or self._targets is None:
             return 0
-        return len(self) * (self._inputs[0].nbytes + self._targets[0].nbytes)
+        return len(self) * int(self._inputs[0].nbytes + self._targets[0].nbytes)
 
     def add(self, inputs: Array, targets: Array) -> None:
         """Add samples; the first axis counts them. They are copied.
@@ -54,7 +54,9 @@ class ReplayBuffer:
         """
         inputs, targets = np.asarray(inputs), np.asarray(targets)
         if inputs.ndim < 1 or len(inputs) != len(targets):
-            raise ShapeError(f"ReplayBuffer.add: {inputs.shape[:1]} inputs and {targets.shape[:1]} targets; give as many of both")
+            raise ShapeError(
+                f"ReplayBuffer.add: {inputs.shape[:1]} inputs and {targets.shape[:1]} targets; give as many of both"
+            )
         if not len(inputs):
             return
         held_inputs, held_targets = self._storage(inputs, targets)
@@ -83,10 +85,12 @@ class ReplayBuffer:
 
     def _storage(self, inputs: Array, targets: Array) -> tuple[Array, Array]:
         if self._inputs is None or self._targets is None:
-            each = inputs[0].nbytes + targets[0].nbytes
+            each = int(inputs[0].nbytes + targets[0].nbytes)
             self._capacity = self._limit // each if each else 0
             if self._capacity < 1:
-                raise FullError(f"ReplayBuffer: one sample has {each} bytes, the limit is {self._limit}; raise replay_bytes")
+                raise FullError(
+                    f"ReplayBuffer: one sample has {each} bytes, the limit is {self._limit}; raise replay_bytes"
+                )
             self._inputs = np.empty((self._capacity, *inputs.shape[1:]), inputs.dtype)
             self._targets = np.empty((self._capacity, *targets.shape[1:]), targets.dtype)
         for what, held, new in (("inputs", self._inputs, inputs), ("targets", self._targets, targets)):

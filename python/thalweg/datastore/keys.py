@@ -18,7 +18,9 @@ def check_key(key: object, operation: str) -> str:
         Otherwise.
     """
     if not isinstance(key, str):
-        raise InvalidError(f"{operation}: key {key!r} is {type(key).__name__}; give text of 1 to {LONGEST_KEY_BYTES} bytes")
+        raise InvalidError(
+            f"{operation}: key {key!r} is {type(key).__name__}; give text of 1 to {LONGEST_KEY_BYTES} bytes"
+        )
     if not key:
         raise InvalidError(f"{operation}: the key is empty; give text of 1 to {LONGEST_KEY_BYTES} bytes")
     if "\0" in key:

@@ -187,9 +187,11 @@ def array_over(header: Header, view: memoryview, source: str) -> Array:
         raise CorruptDataError(
             f"{source}: shape {header.shape} of {dtype} needs {count * dtype.itemsize} bytes, has {header.size_bytes}"
         )
-    array: Array = np.ndarray(header.shape, dtype, buffer=view, order="F" if header.fortran else "C") if (
-        header.size_bytes
-    ) else np.zeros(header.shape, dtype)
+    array: Array = (
+        np.ndarray(header.shape, dtype, buffer=view, order="F" if header.fortran else "C")
+        if (header.size_bytes)
+        else np.zeros(header.shape, dtype)
+    )
     array.flags.writeable = False
     return array
 
@@ -225,7 +227,13 @@ def bytes_of(array: Array) -> memoryview:
     """Return the bytes of a C-contiguous array of any element type, without copying."""
     if array.nbytes == 0:
         return memoryview(b"")
-    return memoryview(array.reshape(-1).view(np.uint8))
+    flat: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(flat)
+
+
+def writable_bytes(count: int) -> memoryview:
+    """Return fresh memory of `count` bytes, not cleared."""
+    return bytes_of(np.empty(count, np.uint8))
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
@@ -295,9 +303,9 @@ def _from_torch(tensor: Any) -> Array:
     try:
         array: Array = plain.cpu().resolve_conj().resolve_neg().numpy()
     except TypeError as error:
-        raise DTypeError(f"stage_write: {tensor.dtype} has no NumPy type; convert it first, for example .float()") from (
-            error
-        )
+        raise DTypeError(
+            f"stage_write: {tensor.dtype} has no NumPy type; convert it first, for example .float()"
+        ) from (error)
     return array
 
 
@@ -307,4 +315,6 @@ def _check_dtype(array: Array) -> None:
         raise DTypeError(f"stage_write: element type {dtype} holds Python objects; stage numbers, bytes or records")
     unnamed_void = dtype.kind == "V" and dtype.names is None and dtype.type is not np.void
     if dtype.kind not in _ACCEPTED_KINDS or unnamed_void:
-        raise DTypeError(f"stage_write: element type {dtype} is not NumPy's own; convert it first, for example to float32")
+        raise DTypeError(
+            f"stage_write: element type {dtype} is not NumPy's own; convert it first, for example to float32"
+        )

@@ -99,7 +99,9 @@ class RedisServer(Server):
                 )
             if attempt == _ATTEMPTS - 1:
                 break
-        raise ServerGoneError(f"ServerManager: redis: {_ATTEMPTS} free ports in a row were taken before redis-server was up")
+        raise ServerGoneError(
+            f"ServerManager: redis: {_ATTEMPTS} free ports in a row were taken before redis-server was up"
+        )
 
     def _launch(self, program: str, port: int, password: str) -> None:
         config, folder = self._config, self._folder

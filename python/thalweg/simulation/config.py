@@ -80,4 +80,3 @@ class SimulationConfig(BaseModel):
                 raise ValueError(f"two kernels are named {entry.name!r}; give each a name of its own")
             seen.add(entry.name)
         return self
-

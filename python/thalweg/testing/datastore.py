@@ -86,8 +86,10 @@ def _overwrite_in_process(info: dict[str, Any], key: str, until: Any) -> None:
 class DataStoreTests:
     """Inherit, and give a fixture `server_info` that starts a server of the backend and yields its info.
 
-    Optionally override `stop_server` (a fixture that yields a callable which stops that server), to have the promise about a server that
-    is gone tested too, and `damage` for backends whose capabilities say ``stores_bytes_at_rest`` but which do not store files.
+    Optionally override `stop_server` (a fixture that yields a callable which stops that server), to have the promise
+    about a server that
+    is gone tested too, and `damage` for backends whose capabilities say ``stores_bytes_at_rest`` but which do not
+    store files.
 
     Examples
     --------
@@ -202,7 +204,9 @@ class DataStoreTests:
         source[:] = 2
         assert float(store.stage_read("a").max()) == 1.0
 
-    def test_what_was_read_stays_valid_after_overwriting_cleaning_and_closing(self, server_info: dict[str, Any]) -> None:
+    def test_what_was_read_stays_valid_after_overwriting_cleaning_and_closing(
+        self, server_info: dict[str, Any]
+    ) -> None:
         with DataStore("reader", server_info) as store:
             store.stage_write("a", np.ones(100_000))
             first = store.stage_read("a")
@@ -215,7 +219,21 @@ class DataStoreTests:
     # Keys
 
     @pytest.mark.parametrize(
-        "key", ["a", "a/b/c", "../x", ".", "..", ".hidden", "with space", "ümläut/日本", "%2F", "a:b{c}*?", "k" * 1024, "a\nb"]
+        "key",
+        [
+            "a",
+            "a/b/c",
+            "../x",
+            ".",
+            "..",
+            ".hidden",
+            "with space",
+            "ümläut/日本",
+            "%2F",
+            "a:b{c}*?",
+            "k" * 1024,
+            "a\nb",
+        ],
     )
     def test_any_text_is_a_key_of_its_own(self, store: DataStore, key: str) -> None:
         store.stage_write(key, b"mine")
@@ -274,7 +292,9 @@ class DataStoreTests:
             with pytest.raises(InvalidError, match="timeout_s"):
                 operation()
 
-    def test_a_blocked_read_wakes_up_when_the_key_is_written(self, store: DataStore, server_info: dict[str, Any]) -> None:
+    def test_a_blocked_read_wakes_up_when_the_key_is_written(
+        self, store: DataStore, server_info: dict[str, Any]
+    ) -> None:
         with ThreadPoolExecutor() as pool:
             readers = [pool.submit(store.stage_read, "late", PATIENCE_S) for _ in range(3)]
             with DataStore("writer", server_info) as writer:
@@ -308,9 +328,10 @@ class DataStoreTests:
             store.wait(["c"], timeout_s=0, how="any")
 
     def test_wait_refuses_wrong_arguments(self, store: DataStore) -> None:
-        for wrong in ([], "text", b"bytes"):
+        wrongs: list[Any] = [[], "text", b"bytes"]
+        for wrong in wrongs:
             with pytest.raises(InvalidError):
-                store.wait(wrong, timeout_s=0)  # type: ignore[arg-type]
+                store.wait(wrong, timeout_s=0)
         with pytest.raises(InvalidError, match="how is 'some'; accepted are 'all' and 'any'"):
             store.wait(["a"], 0, "some")  # type: ignore[arg-type]
 
@@ -427,7 +448,9 @@ class DataStoreTests:
         with pytest.raises(DTypeError, match="masked"):
             store.stage_write("o", np.ma.masked_array([1, 2], mask=[True, False]))
 
-    def test_a_pickled_object_needs_permission_on_both_sides(self, store: DataStore, server_info: dict[str, Any]) -> None:
+    def test_a_pickled_object_needs_permission_on_both_sides(
+        self, store: DataStore, server_info: dict[str, Any]
+    ) -> None:
         value = {"step": 3, "names": ["a", "b"]}
         with DataStore("trusting", server_info, allow_pickle=True) as trusting:
             trusting.stage_write("o", value)
@@ -455,7 +478,9 @@ class DataStoreTests:
     # Damage and loss
 
     @pytest.mark.parametrize("cut", [0, 3, 11, 20, 63, 64, 100, -1])
-    def test_a_value_that_was_cut_off_is_reported(self, store: DataStore, server_info: dict[str, Any], cut: int) -> None:
+    def test_a_value_that_was_cut_off_is_reported(
+        self, store: DataStore, server_info: dict[str, Any], cut: int
+    ) -> None:
         if not store.capabilities.stores_bytes_at_rest:
             pytest.skip("the backend stores no bytes that can be damaged from outside")
         store.stage_write("a", np.arange(50_000.0))
@@ -474,7 +499,9 @@ class DataStoreTests:
         with pytest.raises(CorruptDataError, match="key 'a'"):
             store.stage_read("a", timeout_s=0)
 
-    def test_damage_inside_a_value_with_a_checksum_is_reported(self, store: DataStore, server_info: dict[str, Any]) -> None:
+    def test_damage_inside_a_value_with_a_checksum_is_reported(
+        self, store: DataStore, server_info: dict[str, Any]
+    ) -> None:
         with DataStore("careful", server_info, checksum=True) as careful:
             careful.stage_write("a", np.arange(50_000.0))
         assert store.stage_read("a").sum() == np.arange(50_000.0).sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import threading
@@ -28,18 +29,14 @@ class ThreadRun(Running):
         self._open = threading.Lock()
         self._closed = False
         context = contextvars.copy_context()
-        threading.Thread(
-            target=context.run, args=(self._run,), name=f"thalweg-{component.name}", daemon=True
-        ).start()
+        threading.Thread(target=context.run, args=(self._run,), name=f"thalweg-{component.name}", daemon=True).start()
 
     def filenos(self) -> list[int]:
         return [self._read]
 
     def advance(self) -> tuple[list[Progress], Outcome | None]:
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.read(self._read, 65536)
-        except BlockingIOError:
-            pass
         progress: list[Progress] = []
         while True:
             try:
@@ -67,10 +64,8 @@ class ThreadRun(Running):
         self._queue.put(entry)
         with self._open:
             if not self._closed:
-                try:
+                with contextlib.suppress(BlockingIOError):
                     os.write(self._write, b"\0")
-                except BlockingIOError:
-                    pass
 
     def _run(self) -> None:
         inside.enter(inside.ComponentContext(self._component.name, self._tell, self._stop))

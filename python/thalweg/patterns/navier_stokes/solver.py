@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class VorticitySolver:
     r"""Integrates :math:`\partial_t\omega + u\cdot\nabla\omega = \nu\nabla^2\omega + f` for several flows at once.
 
-    The domain is [0, 2 pi) squared. Products are formed on the grid and cut by the 2/3 rule (Orszag 1971); viscosity is integrated
+    The domain is [0, 2 pi) squared. Products are formed on the grid and cut by the 2/3 rule (Orszag 1971); viscosity
+    is integrated
     exactly by an integrating factor, advection by the classical fourth-order Runge–Kutta method.
 
     Parameters
@@ -36,11 +38,15 @@ class VorticitySolver:
 
     def __init__(self, vorticity: Array, viscosity: float, time_step: float, forcing: Array | None = None) -> None:
         if vorticity.ndim != 3 or vorticity.shape[1] != vorticity.shape[2] or vorticity.shape[1] < 8:
-            raise InvalidError(f"VorticitySolver: vorticity has shape {vorticity.shape}; expected (members, n, n), n from 8")
+            raise InvalidError(
+                f"VorticitySolver: vorticity has shape {vorticity.shape}; expected (members, n, n), n from 8"
+            )
         if vorticity.shape[1] % 2:
             raise InvalidError(f"VorticitySolver: the grid has {vorticity.shape[1]} points a side; give an even number")
         if viscosity < 0 or time_step <= 0:
-            raise InvalidError(f"VorticitySolver: viscosity {viscosity} and time_step {time_step}; give 0 or more, and more than 0")
+            raise InvalidError(
+                f"VorticitySolver: viscosity {viscosity} and time_step {time_step}; give 0 or more, and more than 0"
+            )
         n = vorticity.shape[1]
         self.n, self.time_step, self.time = n, time_step, 0.0
         kx = np.fft.rfftfreq(n, 1 / n)[np.newaxis, :]
@@ -92,7 +98,9 @@ class VorticitySolver:
     def courant(self) -> float:
         """Return the largest Courant number (|u| + |v|) dt / dx of all members."""
         u, v = self.velocity
-        return float((np.abs(u) + np.abs(v)).max()) * self.time_step * self.n / (2 * np.pi)
+        fastest = float((np.abs(u) + np.abs(v)).max())
+        courant: float = fastest * self.time_step * self.n / (2 * math.pi)
+        return courant
 
     def _rate(self, spectrum: Array) -> Array:
         u, v, wx, wy = np.fft.irfft2(self._factors * spectrum, s=(self.n, self.n))

@@ -31,7 +31,8 @@ def train(server_info: dict[str, Any], options: dict[str, Any], arrays: str) -> 
     Returns
     -------
     dict
-        surrogate_error, persistence_error (mean relative L2 over all pairs of the unseen flows), rollout errors, and counts.
+        surrogate_error, persistence_error (mean relative L2 over all pairs of the unseen flows), rollout errors, and
+        counts.
     """
     chosen = Options(**options)
     pairs = _Pairs(chosen)
@@ -45,7 +46,9 @@ def train(server_info: dict[str, Any], options: dict[str, Any], arrays: str) -> 
             elapsed = time.monotonic() - start
             share = (number + 1) / chosen.iterations if chosen.iterations else elapsed / chosen.train_s
             ai.set_learning_rate(chosen.learning_rate * _schedule(share))
-            done, total = (number + 1, chosen.iterations) if chosen.iterations else (min(elapsed, chosen.train_s), chosen.train_s)
+            done, total = (
+                (number + 1, chosen.iterations) if chosen.iterations else (min(elapsed, chosen.train_s), chosen.train_s)
+            )
             report_progress(done, total, f"loss {loss:.4f}, {ai.replay.added} pairs")
 
         record = ai.train(

@@ -31,7 +31,12 @@ def solve(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
         run_time = {"distribution": chosen.distribution, "mean": run_time, "std": chosen.solver_std_s}
     config = {
         "kernels": [
-            {"name": "nekrs_iteration", "mini_app_kernel": "MatMulSimple2D", "data_size": chosen.matrix, "run_time": run_time}
+            {
+                "name": "nekrs_iteration",
+                "mini_app_kernel": "MatMulSimple2D",
+                "data_size": chosen.matrix,
+                "run_time": run_time,
+            }
         ]
     }
     payloads = Payloads(chosen.size_bytes, chosen.seed)
@@ -103,7 +108,9 @@ def sweep(server_info: dict[str, Any], options: dict[str, Any]) -> None:
                 store.iteration = number
                 key = f"sweep/{size}" if repeat else f"warm-up/{size}"
                 store.stage_write(key, payloads.next())
-                target = np.empty(size // 4, np.float32)  # into memory of its own, so that every backend moves the bytes
+                target = np.empty(
+                    size // 4, np.float32
+                )  # into memory of its own, so that every backend moves the bytes
                 target.fill(0)
                 verify(store.stage_read(key, _PATIENCE_S, into=target), key)
                 store.clean_staged_data(key)

@@ -1,4 +1,4 @@
-"""The figures of the pattern `one-to-one`: transport against compute time (figure 4), and a piece of the timeline (figure 2)."""
+"""The figures of the pattern `one-to-one`: the paper's figures 2 and 4."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def draw_timeline(events: Any, target: Path, *, backend: str) -> None:
             axis.broken_barh(spans, (rows[component] - 0.3, 0.6), color=colours[kind], alpha=0.6, label=kind)
         elif kind in ("write", "read"):
             colour = "tab:red" if kind == "write" else "tab:orange"
-            axis.vlines([start for start, _ in spans], rows[component] - 0.4, rows[component] + 0.4, color=colour, label=kind)
+            axis.vlines(
+                [start for start, _ in spans], rows[component] - 0.4, rows[component] + 0.4, color=colour, label=kind
+            )
     axis.set(title=f"Timeline, backend {backend}", xlabel="time since the start of the run (s)", yticks=[0, 1])
     axis.set_yticklabels(["trainer", "solver"])
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=5, fontsize="small")

@@ -19,8 +19,12 @@ class Options(BaseModel):
 
     scale: float = Field(0.05, gt=0, le=1, description="share of the paper's iterations, and so of its run time")
     backend: str = Field("thalweg", description="DataStore backend that the data goes through")
-    size_bytes: int = Field(1277952, ge=64, multiple_of=4, description="bytes of one array (the paper: 319,488 float32)")
-    solver_iterations: int = Field(10_000, ge=1, description="iterations that the paper's solver made; the trainer ends it")
+    size_bytes: int = Field(
+        1277952, ge=64, multiple_of=4, description="bytes of one array (the paper: 319,488 float32)"
+    )
+    solver_iterations: int = Field(
+        10_000, ge=1, description="iterations that the paper's solver made; the trainer ends it"
+    )
     trainer_iterations: int = Field(5_000, ge=1, description="iterations of the trainer before scaling")
     solver_iteration_s: float = Field(0.0312, gt=0, description="mean time of a solver iteration in seconds")
     solver_std_s: float = Field(0.0, ge=0, description="standard deviation of the solver's iteration times in seconds")

@@ -17,7 +17,10 @@ from thalweg.workflow import Progress, Workflow
 
 def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
     """Run solver and trainer side by side, then the size sweep alone, and compute the paper's tables."""
-    with recorded_run("one-to-one", options, folder) as record, server_for(options.backend, "one-to-one", folder) as server:
+    with (
+        recorded_run("one-to-one", options, folder) as record,
+        server_for(options.backend, "one-to-one", folder) as server,
+    ):
         workflow = Workflow("one-to-one", record)
         arguments = {"server_info": server.get_server_info(), "options": options.model_dump()}
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -28,7 +31,10 @@ def run(options: Options, folder: Path, progress: Callable[[Progress], None] | N
             workflow.component(name="sweep", args=arguments, dependencies=after, env=one_thread)(sweep)
         results = workflow.launch(on_progress=progress)
         _conclude(record, options)
-        record.summary |= {"final_loss": results["trainer"]["final_loss"], "training_s": results["trainer"]["training_s"]}
+        record.summary |= {
+            "final_loss": results["trainer"]["final_loss"],
+            "training_s": results["trainer"]["training_s"],
+        }
     return record
 
 

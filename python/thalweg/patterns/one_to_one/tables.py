@@ -59,4 +59,6 @@ def size_table(events: Any) -> ResultTable:
 def _transfers(events: Any, component: str, kind: str) -> int:
     """Count the moves of snapshots; signals between the components are not data."""
     columns = (events.column(name).to_pylist() for name in ("component", "kind", "key"))
-    return sum(entry[:2] == (component, kind) and entry[2].startswith("snapshot/") for entry in zip(*columns, strict=True))
+    return sum(
+        entry[:2] == (component, kind) and entry[2].startswith("snapshot/") for entry in zip(*columns, strict=True)
+    )
