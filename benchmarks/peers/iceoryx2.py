@@ -67,7 +67,7 @@ class _Subscriber(Consumer):
     def __init__(self, place: str, waits: bool) -> None:
         self._place = place
         self._waits = waits
-        self._sample: Any = None
+        self._samples: dict[int, Any] = {}
 
     def prepare(self, size_bytes: int) -> None:
         import iceoryx2 as iox
@@ -87,16 +87,15 @@ class _Subscriber(Consumer):
                 sample = receive()
         else:
             sample = polled(receive, f"sample {index}")
-        self._sample = sample
+        self._samples[index] = sample
         return np.frombuffer(sample.payload().as_memory_view(), np.uint64)
 
     def get_into(self, index: int, into: Array) -> None:
         self.get(index)
-        ctypes.memmove(into.ctypes.data, self._sample.payload_ptr, into.nbytes)
+        ctypes.memmove(into.ctypes.data, self._samples[index].payload_ptr, into.nbytes)
 
     def release(self, index: int) -> None:
-        self._sample.delete()
-        self._sample = None
+        self._samples.pop(index).delete()
         while self._waits and self._listener.try_wait():
             pass
 
