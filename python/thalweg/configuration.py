@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import importlib
+import importlib.util
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -126,11 +128,8 @@ def _inner_model(annotation: Any) -> type[BaseModel] | None:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    try:
-        import tomllib
-    except ImportError:  # Python 3.10
-        try:
-            import tomli as tomllib
-        except ImportError:
-            raise MissingLibraryError("TOML needs Python 3.11 or the library tomli; pip install tomli") from None
-    return tomllib.loads(text)
+    for name in ("tomllib", "tomli"):  # Python 3.10 has no tomllib
+        if importlib.util.find_spec(name) is not None:
+            content: dict[str, Any] = importlib.import_module(name).loads(text)
+            return content
+    raise MissingLibraryError("TOML needs Python 3.11 or the library tomli; pip install tomli")

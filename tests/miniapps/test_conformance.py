@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from typing import ClassVar
 
 import pytest
 
@@ -11,7 +12,7 @@ from thalweg.testing import DataStoreTests
 
 
 class _Shipped(DataStoreTests):
-    config: dict = {}
+    config: ClassVar[dict] = {}
 
     @pytest.fixture
     def server(self, tmp_path):
@@ -31,20 +32,20 @@ class _Shipped(DataStoreTests):
 
 
 class TestNodeLocal(_Shipped):
-    config = {"type": "node-local"}
+    config: ClassVar[dict] = {"type": "node-local"}
 
 
 class TestFilesystem(_Shipped):
-    config = {"type": "filesystem"}
+    config: ClassVar[dict] = {"type": "filesystem"}
 
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 class TestRedis(_Shipped):
-    config = {"type": "redis"}
+    config: ClassVar[dict] = {"type": "redis"}
 
 
 class TestThalweg(_Shipped):
-    config = {"type": "thalweg"}
+    config: ClassVar[dict] = {"type": "thalweg"}
 
     @pytest.fixture(autouse=True)
     def _built(self):

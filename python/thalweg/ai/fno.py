@@ -1,4 +1,7 @@
-"""The Fourier neural operator of Li et al., "Fourier Neural Operator for Parametric Partial Differential Equations" (ICLR 2021)."""
+"""The Fourier neural operator.
+
+Li et al., "Fourier Neural Operator for Parametric Partial Differential Equations", ICLR 2021.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from thalweg.errors import ShapeError
 class SpectralConvolution(torch.nn.Module):
     """Multiplies the lowest Fourier modes of a field by learnt complex matrices (equation 5 of the paper).
 
-    Only the modes that are kept are transformed, as products with the rows of the Fourier matrix: with a dozen modes of 64
+    Only the modes that are kept are transformed, as products with the rows of the Fourier matrix: with a dozen modes
+    of 64
     points that is several times faster on a CPU than the whole transform, and gives the same numbers.
 
     Parameters
@@ -81,7 +85,8 @@ class PointwiseLinear(torch.nn.Module):
 class FNO2d(torch.nn.Module):
     """Lifts a field to `width` channels, applies layers of spectral and point-wise maps, projects back.
 
-    Maps (batch, in_channels, ny, nx) to (batch, out_channels, ny, nx), on any periodic grid of at least twice `modes` points a side.
+    Maps (batch, in_channels, ny, nx) to (batch, out_channels, ny, nx), on any periodic grid of at least twice `modes`
+    points a side.
     Inside, the channels are the first axis, so that mapping them is one matrix product.
     """
 

@@ -40,7 +40,7 @@ class ReplayBuffer:
         """Bytes of the samples held."""
         if self._inputs is None or self._targets is None:
             return 0
-        return len(self) * (self._inputs[0].nbytes + self._targets[0].nbytes)
+        return len(self) * int(self._inputs[0].nbytes + self._targets[0].nbytes)
 
     def add(self, inputs: Array, targets: Array) -> None:
         """Add samples; the first axis counts them. They are copied.
@@ -85,7 +85,7 @@ class ReplayBuffer:
 
     def _storage(self, inputs: Array, targets: Array) -> tuple[Array, Array]:
         if self._inputs is None or self._targets is None:
-            each = inputs[0].nbytes + targets[0].nbytes
+            each = int(inputs[0].nbytes + targets[0].nbytes)
             self._capacity = self._limit // each if each else 0
             if self._capacity < 1:
                 raise FullError(

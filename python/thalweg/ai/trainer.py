@@ -60,7 +60,8 @@ class AI:
     name : str
         Name of the component.
     config : mapping, str or Path
-        model (a table with type ``mlp``, ``cnn`` or ``fno`` and its sizes; left out when `model` is given), loss (mse, relative_l2),
+        model (a table with type ``mlp``, ``cnn`` or ``fno`` and its sizes; left out when `model` is given), loss
+        (mse, relative_l2),
         learning_rate, weight_decay, batch_size, iteration_time_s (a number or a distribution, as for Simulation),
         replay_bytes, threads, device; or a JSON or TOML file.
     server_info : mapping, optional
@@ -84,7 +85,8 @@ class AI:
 
     Notes
     -----
-    Uses `threads` of torch, by default all usable cores but one, so that a solver beside it has one. Sets torch's number of
+    Uses `threads` of torch, by default all usable cores but one, so that a solver beside it has one. Sets torch's
+    number of
     threads for the whole process.
 
     Examples
@@ -289,11 +291,11 @@ class AI:
         if config.device == "cuda" and not torch.cuda.is_available():
             raise ConfigError("AI: device: torch finds no NVIDIA GPU here; use 'cpu'")
         if model is None:
-            module, _, attribute = MODELS[config.model.type][1].partition(":")
-            model = getattr(importlib.import_module(module), attribute)(config.model)
+            home, _, attribute = MODELS[config.model.type][1].partition(":")
+            model = getattr(importlib.import_module(home), attribute)(config.model)
         from thalweg.ai.losses import LOSSES
 
-        self.model: torch.nn.Module = model.to(config.device)
+        self.model = model.to(config.device)
         self._loss = LOSSES[config.loss]
         self._optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
@@ -322,7 +324,8 @@ class AI:
         step = Measured(self._step)
         if step.cost_s > mean_s:
             warnings.warn(
-                f"AI {self.name!r}: one gradient step takes {step.cost_s:.4g} s, more than iteration_time_s ({mean_s:.4g} s); "
+                f"AI {self.name!r}: one gradient step takes {step.cost_s:.4g} s, more than iteration_time_s "
+                f"({mean_s:.4g} s); "
                 "make the model or the batch smaller",
                 stacklevel=3,
             )
@@ -336,7 +339,7 @@ class AI:
         self._optimizer.zero_grad(set_to_none=True)
         predicted = self.model(torch.from_numpy(inputs).to(device))
         loss = self._loss(predicted, torch.from_numpy(targets).to(device))
-        loss.backward()
+        torch.autograd.backward(loss)
         self._optimizer.step()
         return float(loss.detach())
 

@@ -77,7 +77,7 @@ class Backend(ABC):
 
     @abstractmethod
     def write(self, key: str, value: Packed, *, checksum: bool) -> None:
-        """Store `value` under `key`, replacing what is there; a reader sees the old or the new value, never a mixture."""
+        """Store `value` under `key`, replacing what is there; a reader sees the old or the new one whole."""
 
     @abstractmethod
     def read(self, key: str, *, into: Array | None, allow_pickle: bool) -> Any:

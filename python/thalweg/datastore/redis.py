@@ -7,12 +7,12 @@ import importlib.util
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from thalweg.datastore.backend import MISSING, Backend, Capabilities, How, enough
-from thalweg.datastore.staged_value import Array, Header, Packed, destination, unpack
+from thalweg.datastore.staged_value import Array, Header, Packed, destination, unpack, writable_bytes
 from thalweg.errors import AccessError, CorruptDataError, FullError, InvalidError, MissingLibraryError, ServerGoneError
 
 PIECE_BYTES = 256 << 20  # one Redis string holds at most 512 MiB
@@ -171,7 +171,7 @@ class RedisBackend(Backend):
         return dataclasses.replace(header, pieces=True), description
 
     def _read_pieces(self, key: str, header: Header, description: bytes) -> memoryview | None:
-        whole = memoryview(np.empty(header.size_bytes, np.uint8))
+        whole = writable_bytes(header.size_bytes)
         position = 0
         for name in self._piece_names(key, description):
             with self._errors(f"stage_read: key {key!r}"):
@@ -199,7 +199,7 @@ class RedisBackend(Backend):
                 "raise memory_limit_bytes or clean staged data that is not needed any more"
             ) from error
         except errors.ResponseError as error:
-            text = cast(str, str(error))
+            text = str(error)
             if "OOM" in text:
                 raise FullError(
                     f"{operation}: the Redis server at {self._where} has reached its memory limit"

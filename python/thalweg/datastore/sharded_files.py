@@ -18,7 +18,7 @@ import numpy as np
 
 from thalweg.datastore.backend import MISSING, Backend, How, enough
 from thalweg.datastore.directory_watch import DirectoryWatch, dependable
-from thalweg.datastore.staged_value import Array, Header, Packed, destination, unpack
+from thalweg.datastore.staged_value import Array, Header, Packed, destination, unpack, writable_bytes
 from thalweg.errors import CorruptDataError, FullError, ServerGoneError
 
 _LONGEST_NAME = 180
@@ -154,7 +154,7 @@ class ShardedFiles(Backend):
         if self.reads_by_mapping and size >= _MAP_FROM_BYTES:
             flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
             return memoryview(mmap.mmap(fd, size, flags=flags, prot=mmap.PROT_READ))[length:]
-        payload = memoryview(np.empty(size - length, np.uint8))
+        payload = writable_bytes(size - length)
         _read_all(fd, payload, length, source)
         return payload
 

@@ -227,7 +227,13 @@ def bytes_of(array: Array) -> memoryview:
     """Return the bytes of a C-contiguous array of any element type, without copying."""
     if array.nbytes == 0:
         return memoryview(b"")
-    return memoryview(array.reshape(-1).view(np.uint8))
+    flat: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(flat)
+
+
+def writable_bytes(count: int) -> memoryview:
+    """Return fresh memory of `count` bytes, not cleared."""
+    return bytes_of(np.empty(count, np.uint8))
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:

@@ -53,8 +53,10 @@ class DataStore:
 
     Notes
     -----
-    Semantics, the same on every backend: writing replaces atomically; a reader sees a whole value or none. Arrays come back with the
-    same values, shape and element type (their memory order may differ), read-only; bytes come back as a read-only memoryview.
+    Semantics, the same on every backend: writing replaces atomically; a reader sees a whole value or none. Arrays
+    come back with the
+    same values, shape and element type (their memory order may differ), read-only; bytes come back as a read-only
+    memoryview.
     Torch tensors and DLPack objects come back as arrays. Nothing waits for ever: what blocks has a `timeout_s`.
     All methods may be called from several threads. A DataStore must not be used after a fork.
 
@@ -80,7 +82,8 @@ class DataStore:
     ) -> None:
         if not isinstance(server_info, Mapping):
             raise ConfigError(
-                f"DataStore: server_info is {type(server_info).__name__}; give what ServerManager.get_server_info() returns"
+                f"DataStore: server_info is {type(server_info).__name__}; "
+                "give what ServerManager.get_server_info() returns"
             )
         chosen = backend_class(server_info.get("backend"), "DataStore: server_info")
         missing = chosen.available()
@@ -119,7 +122,8 @@ class DataStore:
         key : str
             1 to 1024 bytes in UTF-8, without NUL.
         value : array, tensor, bytes or object
-            A NumPy array of any strides and of any type without Python objects, a torch tensor, an object with the DLPack or buffer protocol,
+            A NumPy array of any strides and of any type without Python objects, a torch tensor, an object with the
+            DLPack or buffer protocol,
             bytes; other objects with ``allow_pickle=True``.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -80,7 +81,8 @@ class ThalwegBackend(Backend):
     def exists(self, key: str) -> bool:
         if self._client.exists(_name(key)):
             return True
-        # what is there is seen without a message, and so also after the server's end; that nothing is there needs its word
+        # what is there is seen without a message, and so also after the server's end; that nothing is there needs its
+        # word
         return bool(self.wait([key], 0.0, "any"))
 
     def delete(self, key: str) -> bool:
@@ -88,10 +90,8 @@ class ThalwegBackend(Backend):
 
     def wait(self, keys: Sequence[str], timeout_s: float, how: How) -> list[str]:
         names = {_name(key): key for key in keys}
-        try:
+        with contextlib.suppress(WaitTimeoutError):
             self._client.wait(list(names), how=how, timeout_s=timeout_s)
-        except WaitTimeoutError:
-            pass
         return [key for name, key in names.items() if self._client.exists(name)]
 
     def close(self) -> None:

@@ -54,7 +54,8 @@ class Setup:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Element type."""
-        return np.dtype(self.options.dtype)
+        dtype: np.dtype[Any] = np.dtype(self.options.dtype)
+        return dtype
 
     def random(self, shape: Sequence[int], stream: int = 0) -> Any:
         """Return seeded random numbers in [0, 1) on the device; `stream` tells inputs of one kernel apart."""

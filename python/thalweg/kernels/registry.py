@@ -30,7 +30,8 @@ _HOME: dict[str, str | type[Kernel]] = {
 def kernel(name: str) -> Callable[[Registered], Registered]:
     """Register a kernel of one's own under `name`.
 
-    Decorates a subclass of `Kernel`, or a function that takes a seeded random array of shape `data_size` (float64, on the
+    Decorates a subclass of `Kernel`, or a function that takes a seeded random array of shape `data_size` (float64, on
+    the
     device) and works on it; the function may return (bytes moved, floating-point operations).
 
     Raises

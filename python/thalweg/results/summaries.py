@@ -74,7 +74,7 @@ def iteration_times(events: Any, component: str, rank: int = 0) -> np.ndarray[An
         return np.zeros(0)
     durations = (events.column("end_ns").to_numpy() - events.column("start_ns").to_numpy())[mask] * 1e-9
     _, inverse = np.unique(iterations[mask], return_inverse=True)
-    return np.bincount(inverse, weights=durations)
+    return np.asarray(np.bincount(inverse, weights=durations), dtype=np.float64)
 
 
 def component_rows(folder: Path) -> list[Row]:

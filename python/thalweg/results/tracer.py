@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from thalweg.errors import InvalidError
 from thalweg.results import trace_format as fmt
@@ -126,11 +127,12 @@ class Tracer:
                 size = (_EVENT_BYTES + length + 7) & ~7
                 if self._position + size > fmt.CHUNK_BYTES:
                     self._next_chunk()
-                buffer, at = self._map, self._position
+                buffer: Any = self._map
+                at = self._position
                 if length:
-                    buffer[at + 40 : at + 40 + length] = key_bytes  # type: ignore[index]
+                    buffer[at + 40 : at + 40 + length] = key_bytes
                 _pack(buffer, at, 0, code, name_number, length, backend_number, iteration, size_bytes, start_ns, end_ns)
-                buffer[at] = 1  # type: ignore[index]  # the tag last: the record is there as a whole or not at all
+                buffer[at] = 1  # the tag last: the record is there as a whole or not at all
                 self._position = at + size
                 self.events += 1
             except KeyError:

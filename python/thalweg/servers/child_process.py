@@ -11,7 +11,8 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-# The kernel sends the signal when the *thread* that started the child ends, so one thread that never ends starts them all.
+# The kernel sends the signal when the *thread* that started the child ends, so one thread that never ends starts them
+# all.
 _DIE_WITH_PARENT = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)

@@ -49,7 +49,8 @@ class _Directories(Server):
             self._base.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(
-                f"ServerManager: path: {self._base} cannot be made: {error.strerror}; give a directory that can be written"
+                f"ServerManager: path: {self._base} cannot be made: {error.strerror}; "
+                "give a directory that can be written"
             ) from error
         sweep(self._base)
         root = self._base / (PREFIX + new_namespace(self._name))

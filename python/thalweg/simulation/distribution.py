@@ -127,7 +127,8 @@ class Discrete(Distribution):
     def __init__(self, values: list[float], probabilities: list[float]) -> None:
         if not values or len(values) != len(probabilities):
             raise ValueError(
-                f"discrete: {len(values)} values and {len(probabilities)} probabilities; give as many of both, at least one"
+                f"discrete: {len(values)} values and {len(probabilities)} probabilities; "
+                "give as many of both, at least one"
             )
         for value in (*values, *probabilities):
             if value < 0 or not math.isfinite(value):
@@ -161,8 +162,10 @@ def parse_distribution(content: object, folder: Path | None = None) -> Distribut
     Parameters
     ----------
     content : number or mapping
-        A number of 0 or more; or ``{"distribution": name, ...}`` with mean and std (normal, lognormal, gamma), mean (exponential),
-        low and high (uniform), value (constant), values and probabilities (discrete), or csv (discrete: a file with a value and its
+        A number of 0 or more; or ``{"distribution": name, ...}`` with mean and std (normal, lognormal, gamma), mean
+        (exponential),
+        low and high (uniform), value (constant), values and probabilities (discrete), or csv (discrete: a file with a
+        value and its
         probability a line).
     folder : Path, optional
         What a relative ``csv`` path is relative to. Default: the current directory.

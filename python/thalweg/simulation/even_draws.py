@@ -11,7 +11,8 @@ _GROUP = 32
 class EvenDraws:
     """An Owen-scrambled van der Corput sequence, shuffled within groups of 32 draws.
 
-    Each draw is uniform, but the first n draws (n a power of 2 from 32 on) fall one into each n-th of the interval. So the mean and spread of
+    Each draw is uniform, but the first n draws (n a power of 2 from 32 on) fall one into each n-th of the interval.
+    So the mean and spread of
     a distribution are reproduced after hundreds of draws as independent draws do only after many thousands.
 
     The scrambling is the hash of Laine and Karras, "Stratified sampling for stochastic transparency" (EGSR 2011).

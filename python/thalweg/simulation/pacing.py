@@ -38,8 +38,10 @@ class Measured:
 class Pacer:
     """Makes calls until a time is used up, and carries over what is left or was too much.
 
-    The last call that fits is the last call of its level; the next, cheaper level fills what is left; the cheapest is rounded to the
-    nearest call, and the rest is carried over. So the mean of many times is exact, and each is off by half a cheapest call.
+    The last call that fits is the last call of its level; the next, cheaper level fills what is left; the cheapest is
+    rounded to the
+    nearest call, and the rest is carried over. So the mean of many times is exact, and each is off by half a cheapest
+    call.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class Pacer:
         self._carry_s = 0.0
 
     def spend(self, wanted_s: float, start: float | None = None) -> float:
-        """Use up `wanted_s` from `start` (``time.perf_counter()``, default: now) on; return the seconds really spent."""
+        """Use up `wanted_s` from `start` on (``time.perf_counter()``; default: now); return what was really spent."""
         if start is None:
             start = time.perf_counter()
         budget = wanted_s + self._carry_s

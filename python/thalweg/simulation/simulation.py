@@ -51,7 +51,8 @@ class Simulation:
     config : mapping, str or Path
         ``{"kernels": [{"name", "mini_app_kernel", "device", "data_size", "run_time" | "run_count", "options"}]}``, or a
         JSON or TOML file. `run_time` is in seconds. Both measures take a number, a named distribution
-        (``{"distribution": "gamma", "mean": 0.03, "std": 0.02}``) or a discrete one (``values`` and ``probabilities``, or ``csv``).
+        (``{"distribution": "gamma", "mean": 0.03, "std": 0.02}``) or a discrete one (``values`` and
+        ``probabilities``, or ``csv``).
     server_info : mapping, optional
         Where `stage_read` and `stage_write` go (`ServerManager.get_server_info`).
     tracer : Tracer, optional
@@ -77,7 +78,8 @@ class Simulation:
     Examples
     --------
     >>> from thalweg import Simulation
-    >>> sim = Simulation("solver", {"kernels": [{"name": "step", "mini_app_kernel": "AXPY", "data_size": 1000, "run_count": 3}]})
+    >>> step = {"name": "step", "mini_app_kernel": "AXPY", "data_size": 1000, "run_count": 3}
+    >>> sim = Simulation("solver", {"kernels": [step]})
     >>> sim.run(10).iterations
     10
     """

@@ -86,8 +86,10 @@ def _overwrite_in_process(info: dict[str, Any], key: str, until: Any) -> None:
 class DataStoreTests:
     """Inherit, and give a fixture `server_info` that starts a server of the backend and yields its info.
 
-    Optionally override `stop_server` (a fixture that yields a callable which stops that server), to have the promise about a server that
-    is gone tested too, and `damage` for backends whose capabilities say ``stores_bytes_at_rest`` but which do not store files.
+    Optionally override `stop_server` (a fixture that yields a callable which stops that server), to have the promise
+    about a server that
+    is gone tested too, and `damage` for backends whose capabilities say ``stores_bytes_at_rest`` but which do not
+    store files.
 
     Examples
     --------
@@ -326,9 +328,10 @@ class DataStoreTests:
             store.wait(["c"], timeout_s=0, how="any")
 
     def test_wait_refuses_wrong_arguments(self, store: DataStore) -> None:
-        for wrong in ([], "text", b"bytes"):
+        wrongs: list[Any] = [[], "text", b"bytes"]
+        for wrong in wrongs:
             with pytest.raises(InvalidError):
-                store.wait(wrong, timeout_s=0)  # type: ignore[arg-type]
+                store.wait(wrong, timeout_s=0)
         with pytest.raises(InvalidError, match="how is 'some'; accepted are 'all' and 'any'"):
             store.wait(["a"], 0, "some")  # type: ignore[arg-type]
 

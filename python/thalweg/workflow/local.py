@@ -43,7 +43,7 @@ def pack_call(component: Component) -> bytes:
     except Exception as error:
         raise ConfigError(
             f"Workflow: component {component.name!r} cannot be sent to a process of its own: {error}; "
-            "give plain data (such as server info) in args and open connections inside the function, or use type 'thread'"
+            "give plain data (such as server info) in args and open connections in the function, or use type 'thread'"
         ) from error
     return packed
 
@@ -66,7 +66,7 @@ class LocalProcess(Running):
             "run_start_ns": run_start_ns,
         }
         self._name = component.name
-        self._log: IO[bytes] = log.open("a+b") if log is not None else tempfile.TemporaryFile()
+        self._log: IO[bytes] = log.open("a+b") if log is not None else tempfile.TemporaryFile()  # noqa: SIM115
         payload_fd = os.memfd_create(f"thalweg-{component.name[:64]}", os.MFD_CLOEXEC)
         self._messages, child_end = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._messages, False)

@@ -9,7 +9,7 @@ from thalweg.workflow.progress import Progress
 
 
 class Outcome(NamedTuple):
-    """How a component ended. `exit_status` is the exit code, minus a signal's number, or None for a thread that failed."""
+    """How a component ended; `exit_status` as in docs/formats/result-folder.md."""
 
     done: bool
     exit_status: int | None

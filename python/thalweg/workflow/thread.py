@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import threading
@@ -34,10 +35,8 @@ class ThreadRun(Running):
         return [self._read]
 
     def advance(self) -> tuple[list[Progress], Outcome | None]:
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.read(self._read, 65536)
-        except BlockingIOError:
-            pass
         progress: list[Progress] = []
         while True:
             try:
@@ -65,10 +64,8 @@ class ThreadRun(Running):
         self._queue.put(entry)
         with self._open:
             if not self._closed:
-                try:
+                with contextlib.suppress(BlockingIOError):
                     os.write(self._write, b"\0")
-                except BlockingIOError:
-                    pass
 
     def _run(self) -> None:
         inside.enter(inside.ComponentContext(self._component.name, self._tell, self._stop))

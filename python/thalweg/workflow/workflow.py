@@ -27,7 +27,8 @@ class Workflow:
     name : str
         Name of the workflow.
     folder : str, Path or RunFolder, optional
-        Result folder: logs, events, run.json. A path is made and finished by `launch`; a RunFolder is left to its owner to finish.
+        Result folder: logs, events, run.json. A path is made and finished by `launch`; a RunFolder is left to its
+        owner to finish.
         None: nothing is kept.
     servers : sequence of ServerManager
         Started before the first component, if they do not run yet, and always stopped after the last.
@@ -70,7 +71,8 @@ class Workflow:
         Parameters
         ----------
         path : str or Path
-            ``{"name": ..., "components": [{"name", "function": "module:function", "type", "args", "dependencies", "env",
+            ``{"name": ..., "components": [{"name", "function": "module:function", "type", "args", "dependencies",
+            "env",
             "retries"}]}``.
         **options
             As for the constructor.
@@ -168,7 +170,8 @@ class Workflow:
         Raises
         ------
         ConfigError
-            For a cycle, an unknown dependency, no components, or arguments that cannot be sent; nothing was started then.
+            For a cycle, an unknown dependency, no components, or arguments that cannot be sent; nothing was started
+            then.
         ComponentFailedError
             When one failed: its exit status or exception, and the last lines of its log. What depends on it was not
             started, the others were stopped.

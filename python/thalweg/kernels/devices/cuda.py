@@ -29,7 +29,8 @@ def make_cuda() -> Device:
 
 def _no_gpu(detail: str) -> MissingLibraryError:
     return MissingLibraryError(
-        f"kernels: device 'cuda': no NVIDIA GPU can be used here ({detail}); install a driver and a CUDA build, or use device 'cpu'"
+        f"kernels: device 'cuda': no NVIDIA GPU can be used here ({detail}); "
+        "install a driver and a CUDA build, or use device 'cpu'"
     )
 
 

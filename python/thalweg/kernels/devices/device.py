@@ -64,4 +64,4 @@ class Device(ABC):
 
     def synchronize(self) -> None:
         """Block until all operations so far are done."""
-        return None
+        return

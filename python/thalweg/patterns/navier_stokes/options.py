@@ -26,8 +26,10 @@ class Options(BaseModel):
     width: int = Field(16, ge=1, description="channels of the surrogate")
     modes: int = Field(16, ge=1, description="Fourier modes of the surrogate in each direction")
     layers: int = Field(3, ge=2, description="layers of the surrogate")
-    batch_size: int = Field(8, ge=1, description="pairs of fields in a gradient step")
-    learning_rate: float = Field(4e-3, gt=0, description="highest learning rate; it rises to it and falls by a cosine")
+    batch_size: int = Field(4, ge=1, description="pairs of fields in a gradient step")
+    learning_rate: float = Field(
+        1.6e-2, gt=0, description="highest learning rate; it rises to it and falls by a cosine"
+    )
     train_s: float = Field(50.0, gt=0, description="seconds of training")
     iterations: int | None = Field(None, ge=1, description="gradient steps, in place of train_s (repeatable runs)")
     read_every: int = Field(10, ge=1, description="iterations between two looks for new fields")

@@ -31,6 +31,7 @@ def run(options: Options, folder: Path, progress: Callable[[Progress], None] | N
         record.summary |= judged | results["solver"]
         record.summary["error_ratio"] = judged["surrogate_error"] / judged["persistence_error"]
         interval = options.steps * options.time_step
+        several = judged["rollout_fields"]
         draw_and_list(record, arrays, interval, judged["persistence_error"])
         record.tables.append(
             ResultTable(
@@ -39,7 +40,7 @@ def run(options: Options, folder: Path, progress: Callable[[Progress], None] | N
                 [
                     [f"{interval:.2f} time units", judged["surrogate_error"], judged["persistence_error"]],
                     [
-                        f"{interval * judged['rollout_fields']:.2f} time units, fed back {judged['rollout_fields']} times",
+                        f"{interval * several:.2f} time units, fed back {several} times",
                         judged["rollout_error"],
                         judged["rollout_persistence_error"],
                     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class VorticitySolver:
     r"""Integrates :math:`\partial_t\omega + u\cdot\nabla\omega = \nu\nabla^2\omega + f` for several flows at once.
 
-    The domain is [0, 2 pi) squared. Products are formed on the grid and cut by the 2/3 rule (Orszag 1971); viscosity is integrated
+    The domain is [0, 2 pi) squared. Products are formed on the grid and cut by the 2/3 rule (Orszag 1971); viscosity
+    is integrated
     exactly by an integrating factor, advection by the classical fourth-order Runge–Kutta method.
 
     Parameters
@@ -96,7 +98,9 @@ class VorticitySolver:
     def courant(self) -> float:
         """Return the largest Courant number (|u| + |v|) dt / dx of all members."""
         u, v = self.velocity
-        return float((np.abs(u) + np.abs(v)).max()) * self.time_step * self.n / (2 * np.pi)
+        fastest = float((np.abs(u) + np.abs(v)).max())
+        courant: float = fastest * self.time_step * self.n / (2 * math.pi)
+        return courant
 
     def _rate(self, spectrum: Array) -> Array:
         u, v, wx, wy = np.fft.irfft2(self._factors * spectrum, s=(self.n, self.n))

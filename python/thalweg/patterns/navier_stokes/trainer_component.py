@@ -31,7 +31,8 @@ def train(server_info: dict[str, Any], options: dict[str, Any], arrays: str) -> 
     Returns
     -------
     dict
-        surrogate_error, persistence_error (mean relative L2 over all pairs of the unseen flows), rollout errors, and counts.
+        surrogate_error, persistence_error (mean relative L2 over all pairs of the unseen flows), rollout errors, and
+        counts.
     """
     chosen = Options(**options)
     pairs = _Pairs(chosen)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from thalweg import AI, Simulation
 from thalweg.patterns.one_to_one.options import Options
 from thalweg.patterns.one_to_one.payload import Array, Payloads, verify
@@ -44,8 +46,9 @@ def solve(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
         simulation.stage_read(READY, _PATIENCE_S)
         while True:
             if simulation.iteration % chosen.write_every == 0:
-                simulation.stage_write(KEY.format(written), payloads.next())
-                written += 1
+                for _ in range(chosen.arrays_per_write):
+                    simulation.stage_write(KEY.format(written), payloads.next())
+                    written += 1
             simulation.run(1)
             report_progress(min(simulation.iteration, total - 1), total, f"{written} written")
             if simulation.iteration % chosen.read_every == 0 and simulation.stop_requested():
@@ -105,6 +108,10 @@ def sweep(server_info: dict[str, Any], options: dict[str, Any]) -> None:
                 store.iteration = number
                 key = f"sweep/{size}" if repeat else f"warm-up/{size}"
                 store.stage_write(key, payloads.next())
-                verify(store.stage_read(key, _PATIENCE_S), key)
+                target = np.empty(
+                    size // 4, np.float32
+                )  # into memory of its own, so that every backend moves the bytes
+                target.fill(0)
+                verify(store.stage_read(key, _PATIENCE_S, into=target), key)
                 store.clean_staged_data(key)
             report_progress(number + 1, len(chosen.sizes), f"{size / 1e6:g} MB")

@@ -1,4 +1,4 @@
-"""The figures of the pattern `one-to-one`: transport against compute time (figure 4), and a piece of the timeline (figure 2)."""
+"""The figures of the pattern `one-to-one`: the paper's figures 2 and 4."""
 
 from __future__ import annotations
 

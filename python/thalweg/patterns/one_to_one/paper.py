@@ -1,4 +1,7 @@
-"""The figures that SimAI-Bench's authors published: tables 2 and 3 of "In-Transit Data Transport Strategies for Coupled AI-Simulation Workflow Patterns"."""
+"""The figures that SimAI-Bench's authors published.
+
+"In-Transit Data Transport Strategies for Coupled AI-Simulation Workflow Patterns", tables 2 and 3.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from thalweg.datastore.staged_value import bytes_of
 from thalweg.errors import CorruptDataError, InvalidError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -14,7 +15,7 @@ _CHECKSUM_BYTES = 4
 
 
 class Payloads:
-    """Makes float32 payloads of random bits (finite numbers in [1, 2)), of which the last 4 bytes are the CRC-32 of the others.
+    """Makes float32 payloads: random numbers in [1, 2), and the CRC-32 of all of them in the last 4 bytes.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Payloads:
         """Return the next payload, shape (size_bytes / 4,), float32."""
         bits = self._rng.integers(0, 1 << 23, self._count, np.uint32)
         bits |= np.uint32(0x3F800000)
-        bits[-1] = zlib.crc32(memoryview(bits[:-1]).cast("B"))
+        bits[-1] = zlib.crc32(bytes_of(bits[:-1]))
         return bits.view(np.float32)
 
 
@@ -46,7 +47,7 @@ def verify(payload: Array, key: str) -> None:
     CorruptDataError
         When it is not what was written.
     """
-    data = memoryview(np.ascontiguousarray(payload)).cast("B")
+    data = bytes_of(np.ascontiguousarray(payload))
     expected = int.from_bytes(data[-_CHECKSUM_BYTES:], "little")
     found = zlib.crc32(data[:-_CHECKSUM_BYTES])
     if found != expected:
