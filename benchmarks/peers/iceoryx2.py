@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +15,22 @@ from thalweg.bench.contender import OPERATIONS, TIMEOUT_S, Array, Consumer, Cont
 from thalweg.errors import WaitTimeoutError
 
 
+def _prefix(place: str) -> str:
+    """What iceoryx2's files in /dev/shm begin with, so that those of this run can be removed."""
+    return f"{Path(place).name}_"
+
+
 def _services(place: str, size_bytes: int) -> tuple[Any, Any, Any]:
     """Node, data service and event service of one size: each size has its own, so that its memory is made once."""
     import iceoryx2 as iox
 
     iox.set_log_level(iox.LogLevel.Error)
-    node = iox.NodeBuilder.new().create(iox.ServiceType.Ipc)
+    config = iox.config.default()
+    config.global_cfg.root_path = iox.Path.new(place)
+    config.global_cfg.prefix = iox.FileName.new(_prefix(place))
+    node = iox.NodeBuilder.new().config(config).create(iox.ServiceType.Ipc)
     data = (
-        node.service_builder(iox.ServiceName.new(f"thalweg/{place}/{size_bytes}"))
+        node.service_builder(iox.ServiceName.new(f"thalweg/{size_bytes}"))
         .publish_subscribe(iox.Slice[ctypes.c_uint8])  # its Python binding gives a slice's length in bytes
         .payload_alignment(iox.Alignment.new(64))
         .enable_safe_overflow(False)
@@ -27,7 +38,7 @@ def _services(place: str, size_bytes: int) -> tuple[Any, Any, Any]:
         .subscriber_max_borrowed_samples(2)
         .open_or_create()
     )
-    event = node.service_builder(iox.ServiceName.new(f"thalweg/{place}/{size_bytes}/event")).event().open_or_create()
+    event = node.service_builder(iox.ServiceName.new(f"thalweg/{size_bytes}/event")).event().open_or_create()
     return node, data, event
 
 
@@ -67,7 +78,7 @@ class _Subscriber(Consumer):
     def __init__(self, place: str, waits: bool) -> None:
         self._place = place
         self._waits = waits
-        self._sample: Any = None
+        self._samples: dict[int, Any] = {}
 
     def prepare(self, size_bytes: int) -> None:
         import iceoryx2 as iox
@@ -87,16 +98,15 @@ class _Subscriber(Consumer):
                 sample = receive()
         else:
             sample = polled(receive, f"sample {index}")
-        self._sample = sample
+        self._samples[index] = sample
         return np.frombuffer(sample.payload().as_memory_view(), np.uint64)
 
     def get_into(self, index: int, into: Array) -> None:
         self.get(index)
-        ctypes.memmove(into.ctypes.data, self._sample.payload_ptr, into.nbytes)
+        ctypes.memmove(into.ctypes.data, self._samples[index].payload_ptr, into.nbytes)
 
     def release(self, index: int) -> None:
-        self._sample.delete()
-        self._sample = None
+        self._samples.pop(index).delete()
         while self._waits and self._listener.try_wait():
             pass
 
@@ -115,6 +125,15 @@ class Iceoryx2(Contender):
 
     def available(self) -> str | None:
         return None if importlib.util.find_spec("iceoryx2") else "pip install iceoryx2"
+
+    def start(self) -> Any:
+        self._folder = tempfile.mkdtemp(prefix="thalweg-bench-iox-")
+        return self._folder
+
+    def stop(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        for left in Path("/dev/shm").glob(f"{_prefix(self._folder)}*"):
+            left.unlink(missing_ok=True)
 
     def producer(self, place: Any) -> Producer:
         return _Publisher(place, notifies=self.name != "iceoryx2")

@@ -28,8 +28,8 @@ class _Writer(Producer):
 
     def put(self, index: int, array: Array) -> None:
         with self._environment.begin(write=True) as transaction:
-            transaction.put(b"item", memoryview(array))
-            transaction.put(b"index", index.to_bytes(8, "little"))
+            transaction.put(b"item%d" % (index % 2), memoryview(array))
+            transaction.put(b"index%d" % (index % 2), index.to_bytes(8, "little"))
 
     def close(self) -> None:
         self._environment.close()
@@ -38,31 +38,32 @@ class _Writer(Producer):
 class _Reader(Consumer):
     def __init__(self, place: str) -> None:
         self._environment = _open(place, readonly=True)
-        self._transaction: Any = None
+        self._transactions: dict[int, Any] = {}
 
     def get(self, index: int) -> Array:
         wanted = index.to_bytes(8, "little")
+        slot = b"%d" % (index % 2)
         begin = self._environment.begin
 
         def look() -> Any:
             transaction = begin(buffers=True)
-            if transaction.get(b"index") == wanted:
+            if transaction.get(b"index" + slot) == wanted:
                 return transaction
             transaction.abort()
             return None
 
-        self._transaction = polled(look, f"item {index}")
-        return np.frombuffer(self._transaction.get(b"item"), np.uint64)
+        transaction = self._transactions[index] = polled(look, f"item {index}")
+        return np.frombuffer(transaction.get(b"item" + slot), np.uint64)
 
     def release(self, index: int) -> None:
-        self._transaction.abort()
+        self._transactions.pop(index).abort()
 
     def close(self) -> None:
         self._environment.close()
 
 
 class Lmdb(Contender):
-    """Overwrites one key in a map without synchronisation: its fastest honest use."""
+    """Overwrites two keys in turn in a map without synchronisation: its fastest honest use."""
 
     name = "lmdb"
     operations = ("put", "get_view", "get_into", "latency")

@@ -60,7 +60,7 @@ def draw(rows: list[dict[str, Any]], limits: dict[str, Any], path: Path) -> Path
             axes.plot(*zip(*line, strict=True), color="black", linestyle="--", linewidth=1, label="memcpy, same run")
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.xaxis.set_major_locator(FixedLocator(sizes))
+        axes.xaxis.set_major_locator(FixedLocator(_apart(sizes)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_size(round(value)).replace(" ", "")))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -75,3 +75,12 @@ def draw(rows: list[dict[str, Any]], limits: dict[str, Any], path: Path) -> Path
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path
+
+
+def _apart(sizes: list[int]) -> list[int]:
+    """Those sizes whose names do not run into each other on a logarithmic axis."""
+    shown: list[int] = []
+    for size_bytes in sizes:
+        if not shown or size_bytes > 1.5 * shown[-1]:
+            shown.append(size_bytes)
+    return shown

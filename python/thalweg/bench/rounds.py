@@ -112,7 +112,7 @@ def _turn(pair: Pair, turn: int, size_bytes: int) -> Iterator[Sample]:
             size_bytes=size_bytes,
             warmup=warmup,
             repeats=repeats,
-            first_index=1 + (warmup + repeats) * (place + len(OPERATIONS) * turn),
+            first_index=1 + 2 * (warmup + repeats) * (place + len(OPERATIONS) * turn),
             seed=turn + 1,
             coupled=contender.coupled,
             polls=contender.polls,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 _SMOOTHING = 0.2
-_LARGEST_DEBT = 10.0  # times that may be owed after a stall of the machine
+_LARGEST_DEBT = 50.0  # times that may be owed after a stall of the machine
 
 
 class Measured:
@@ -49,22 +49,27 @@ class Pacer:
         From the dearest to the cheapest; the cheapest does the filling.
     mean_s : float
         Mean of the times that will be asked for; bounds what can be owed after a stall.
+
+    Attributes
+    ----------
+    carry_s : float
+        What the next time will be longer by, below 0 when it is owed.
     """
 
     def __init__(self, levels: Sequence[Measured], mean_s: float) -> None:
         self._levels = list(levels)
         self._mean_s = mean_s
-        self._carry_s = 0.0
+        self.carry_s = 0.0
 
     def spend(self, wanted_s: float, start: float | None = None) -> float:
         """Use up `wanted_s` from `start` on (``time.perf_counter()``; default: now); return what was really spent."""
         if start is None:
             start = time.perf_counter()
-        budget = wanted_s + self._carry_s
+        budget = wanted_s + self.carry_s
         for level in self._levels:
             finest = level is self._levels[-1]
             while budget - (time.perf_counter() - start) >= (level.cost_s / 2 if finest else level.cost_s):
                 level()
         elapsed = time.perf_counter() - start
-        self._carry_s = max(budget - elapsed, -_LARGEST_DEBT * max(self._mean_s, wanted_s))
+        self.carry_s = max(budget - elapsed, -_LARGEST_DEBT * max(self._mean_s, wanted_s))
         return elapsed

@@ -1,0 +1,95 @@
+"""The patterns run to their end at a small size, and their folders tell the truth."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from thalweg.errors import CorruptDataError
+from thalweg.patterns import PATTERNS
+from thalweg.patterns.one_to_one.payload import Payloads, verify
+from thalweg.results import component_rows
+
+BACKENDS = ["thalweg", "node-local", "filesystem", "redis"]
+
+
+def test_listing_patterns_imports_nothing_heavy():
+    script = (
+        "import sys; from thalweg.patterns import PATTERNS\n"
+        "print([p.name for p in PATTERNS.values()], sorted({'numpy', 'torch', 'pydantic', 'pyarrow'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "['navier-stokes', 'one-to-one'] []"
+
+
+def test_importing_the_package_imports_no_optional_library():
+    script = "import sys, thalweg; print(sorted({'numpy', 'torch', 'redis', 'pydantic', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", list(PATTERNS))
+def test_every_option_is_explained(name):
+    for key, field in PATTERNS[name].Options.model_fields.items():
+        assert field.description, key
+
+
+def test_a_damaged_payload_is_noticed():
+    payloads = Payloads(4000, 1)
+    first, second = payloads.next(), payloads.next()
+    verify(first, "a")
+    assert not np.array_equal(first, second)
+    assert np.isfinite(first[:-1]).all()
+    damaged = first.copy()
+    damaged[17] += np.float32(1e-3)
+    with pytest.raises(CorruptDataError, match="payload 'a' has the checksum"):
+        verify(damaged, "a")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_one_to_one_gives_the_papers_tables(backend, tmp_path):
+    pytest.importorskip("torch")
+    if backend == "redis" and shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    options = PATTERNS["one-to-one"].options({"scale": 0.006, "backend": backend, "sizes": [40_000, 400_000]})
+    seen = []
+    folder = PATTERNS["one-to-one"].run(options, tmp_path / "run", seen.append)
+    assert folder.status == "done"
+    rows = {row["component"]: row for row in component_rows(folder.path)}
+    assert rows["trainer"]["iterations"] == 30
+    assert rows["solver"]["backend"] == backend
+    assert rows["solver"]["bytes"] >= 2 * 1277952
+    titles = [table.title for table in folder.tables]
+    assert titles == ["Table 2: events", "Table 3: iteration times", "Figure 4: transport time by message size"]
+    assert folder.tables[0].rows[0] == ["paper, original", 10108, 203, 5000, 208]
+    assert [row[0] for row in folder.tables[2].rows] == [40_000, 400_000]
+    assert {event.component for event in seen} == {"solver", "trainer", "sweep"}
+    facts = json.loads((folder.path / "run.json").read_text())
+    for artifact in facts["artifacts"]:
+        assert (folder.path / artifact["path"]).stat().st_size > 1000
+    assert all(entry["status"] == "done" for entry in facts["components"])
+    assert not (folder.path / "staging").exists() or not list((folder.path / "staging").iterdir())
+
+
+def test_navier_stokes_streams_trains_and_judges(tmp_path):
+    pytest.importorskip("torch")
+    options = PATTERNS["navier-stokes"].options(
+        {"backend": "node-local", "grid": 32, "members": 4, "iterations": 60, "width": 8, "modes": 8, "layers": 2,
+         "fields_per_flow": 6, "steps": 8, "unseen_flows": 2, "threads": 1}
+    )  # fmt: skip
+    folder = PATTERNS["navier-stokes"].run(options, tmp_path / "run")
+    summary = folder.summary
+    assert summary["iterations"] == 60
+    assert summary["surrogate_error"] < summary["persistence_error"]
+    assert summary["fields_read"] >= 4
+    assert summary["largest_courant"] < 1.5
+    assert (folder.path / "surrogate.png").read_bytes()[:4] == b"\x89PNG"
+    with np.load(folder.path / "fields.npz") as arrays:
+        assert arrays["loss"].shape == (60,)
+        shown = np.linalg.norm(arrays["predicted"] - arrays["true"]) / np.linalg.norm(arrays["true"])
+        assert shown == pytest.approx(float(arrays["shown_error"]), rel=1e-5)

@@ -1,0 +1,196 @@
+"""Servers are real, answer when started, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from thalweg import DataStore, ServerManager
+from thalweg.errors import AccessError, ConfigError, FullError, InvalidError, MissingLibraryError
+
+needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
+PATIENCE_S = 30.0
+
+
+def redis_of(info):
+    import redis
+
+    client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+    try:
+        return client.info("server")["process_id"], client.config_get("*")
+    finally:
+        client.close()
+
+
+def wait_gone(pid):
+    until = time.monotonic() + PATIENCE_S
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < until, f"process {pid} still runs"
+        threading.Event().wait(0.01)
+
+
+@needs_redis
+def test_redis_listens_on_loopback_with_a_password_and_saves_nothing():
+    before = set(Path(tempfile.gettempdir()).glob("thalweg-redis-*"))
+    with ServerManager("s", "redis") as server:
+        info = server.get_server_info()
+        pid, settings = redis_of(info)
+        assert (settings["bind"], settings["save"], settings["appendonly"]) == ("127.0.0.1", "", "no")
+        command = " ".join(psutil.Process(pid).cmdline())
+        assert info["password"] not in command
+        with pytest.raises(AccessError, match="refused the password"):
+            DataStore("d", {**info, "password": "wrong"})
+    wait_gone(pid)
+    assert set(Path(tempfile.gettempdir()).glob("thalweg-redis-*")) == before
+
+
+@needs_redis
+def test_redis_dies_with_the_process_that_started_it():
+    script = (
+        "from thalweg import ServerManager; import redis, time\n"
+        "info = ServerManager('s', 'redis').start_server()\n"
+        "client = redis.Redis(host=info['host'], port=info['port'], password=info['password'])\n"
+        "print(client.info('server')['process_id'], flush=True); time.sleep(1000)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    pid = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    wait_gone(pid)
+
+
+@needs_redis
+def test_redis_started_in_a_thread_that_ends_keeps_running():
+    server = ServerManager("s", "redis")
+    thread = threading.Thread(target=server.start_server)
+    thread.start()
+    thread.join()
+    with DataStore("d", server.get_server_info()) as store:
+        store.stage_write("a", b"1")
+        assert bytes(store.stage_read("a", 0)) == b"1"
+    server.stop_server()
+
+
+@needs_redis
+def test_a_port_that_is_taken_is_a_clear_error():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            ConfigError, match=rf"port: {port} on 127.0.0.1 is taken by another program; give another one, or 0"
+        ):
+            ServerManager("s", {"type": "redis", "port": port}).start_server()
+
+
+@needs_redis
+def test_a_free_port_that_is_snatched_is_tried_again(monkeypatch):
+    import thalweg.servers.redis as module
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        real, ports = module._free_port, [taken.getsockname()[1]]
+        monkeypatch.setattr(module, "_free_port", lambda host: ports.pop() if ports else real(host))
+        with ServerManager("s", "redis") as server, DataStore("d", server.get_server_info()) as store:
+            store.stage_write("a", b"")
+        assert not ports
+
+
+@needs_redis
+def test_values_over_the_piece_size_are_cut_joined_replaced_and_removed():
+    with ServerManager("s", "redis") as server:
+        info = {**server.get_server_info(), "piece_bytes": 1000}
+        with DataStore("d", info) as store:
+            import redis
+
+            client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+            for count in (125, 126, 10_000, 4000, 10):
+                value = np.random.default_rng(count).random(count)
+                store.stage_write("a", value)
+                assert np.array_equal(store.stage_read("a", 0), value)
+                into = np.zeros(count)
+                assert np.array_equal(store.stage_read("a", 0, into=into), value)
+            store.stage_write("b", np.zeros(5000))
+            assert store.clean_staged_data("b")
+            assert store.clean_staged_data("a")
+            assert client.keys("*:c:*") == []
+            client.close()
+
+
+@needs_redis
+def test_a_redis_that_is_full_says_so():
+    with ServerManager("s", {"type": "redis", "memory_limit_bytes": 4 << 20}) as server:
+        with DataStore("d", server.get_server_info()) as store, pytest.raises(FullError, match="memory limit"):
+            for number in range(10):
+                store.stage_write(f"a/{number}", np.zeros(1 << 17))
+
+
+def test_a_program_that_is_not_there_names_what_to_install():
+    with pytest.raises(MissingLibraryError, match="there is no program 'no-redis'; install it"):
+        ServerManager("s", {"type": "redis", "executable": "no-redis"}).start_server()
+
+
+def test_each_run_has_its_own_namespace_and_removes_it(tmp_path):
+    config = {"type": "filesystem", "path": str(tmp_path), "shards": 4}
+    with ServerManager("s", config) as one, ServerManager("s", config) as two:
+        with DataStore("d", one.get_server_info()) as first, DataStore("d", two.get_server_info()) as second:
+            first.stage_write("a", b"1")
+            assert not second.poll_staged_data("a")
+        assert len(list(tmp_path.glob("thalweg-*"))) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_one_is_kept(tmp_path):
+    script = (
+        "import sys, time; from thalweg import ServerManager\n"
+        "print(ServerManager('s', {'type': 'node-local', 'path': sys.argv[1]}).start_server()['path'], flush=True)\n"
+        "time.sleep(1000)\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    dead, living = (Path(process.stdout.readline().strip()) for process in processes)
+    processes[0].send_signal(signal.SIGKILL)
+    processes[0].wait()
+    try:
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert not dead.exists()
+            assert living.exists()
+    finally:
+        processes[1].kill()
+        processes[1].wait()
+        for process in processes:
+            process.stdout.close()
+
+
+def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        ConfigError, match="path: .* cannot be made: Not a directory; give a directory that can be written"
+    ):
+        ServerManager("s", {"type": "filesystem", "path": str(tmp_path / "file" / "x")}).start_server()
+
+
+def test_starting_twice_is_refused_and_stopping_twice_is_not():
+    server = ServerManager("s", "node-local")
+    server.start_server()
+    with pytest.raises(InvalidError, match="'s' runs already; stop it first"):
+        server.start_server()
+    server.stop_server()
+    server.stop_server()
+    assert os.path.isdir("/dev/shm")
