@@ -1,5 +1,6 @@
 //! The wire decoder meets arbitrary and mutated bytes: it refuses them or reads a message that means itself, and never
 //! panics. `THALWEG_FUZZ=1000000` tries longer; `THALWEG_SEED=7` replays one.
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::fmt::Debug;
 use thalweg_foundation::array::{DType, Extents, Shape};

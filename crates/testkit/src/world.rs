@@ -196,7 +196,7 @@ impl World {
         let mut out = Vec::new();
         self.service.step(
             self.now,
-            Input::Joined { peer, hello, shares_memory: !remote },
+            Input::Joined { peer, hello, takes_spares: !remote },
             &mut self.toy,
             &mut out,
         );

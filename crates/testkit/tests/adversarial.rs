@@ -1,6 +1,7 @@
 //! Thousands of lives of the staging service in the adversarial world.
 //!
 //! `THALWEG_WORLDS=100000` lives more of them; `THALWEG_SEED=7` replays one.
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use thalweg_testkit::World;
 

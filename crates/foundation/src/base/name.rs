@@ -3,13 +3,14 @@
 use super::{Error, Kind, Result, Version};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// The longest name in bytes.
 pub const NAME_MAX: usize = 250;
 
 /// A name of 1 to 250 bytes of UTF-8 without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Name(Box<str>);
+pub struct Name(Arc<str>);
 
 impl Name {
     /// Checks and takes `text`; `what` names it in the error, as in `stage.put: name`.

@@ -1,20 +1,21 @@
 //! What stands in the directory for one published version, and where to look for it.
 
 use thalweg_foundation::array::{DType, Extents, Shape, MAX_DIMS};
-use thalweg_foundation::base::{Key, Name};
+use thalweg_foundation::base::{Key, Name, NAME_MAX};
 use thalweg_foundation::sync::{Payload, PAYLOAD_WORDS};
 use thalweg_foundation::{Error, Kind, Result};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Where `key` of `namespace` stands in the directory: a 128-bit hash, which also identifies it.
 pub fn hash(namespace: &Name, key: &Key) -> [u64; 2] {
-    let mut hasher = Xxh3::new();
-    hasher.update(namespace.as_str().as_bytes());
-    hasher.update(&[0]);
-    hasher.update(key.name.as_str().as_bytes());
-    hasher.update(&[0]);
-    hasher.update(&key.version.0.to_le_bytes());
-    let hash = hasher.digest128();
+    let mut bytes = [0; 2 * NAME_MAX + 10];
+    let mut len = 0;
+    let (space, name, version) = (namespace.as_str(), key.name.as_str(), key.version.0.to_le_bytes());
+    for part in [space.as_bytes(), &[0], name.as_bytes(), &[0], &version] {
+        bytes[len..len + part.len()].copy_from_slice(part);
+        len += part.len();
+    }
+    let hash = xxh3_128(&bytes[..len]);
     [hash as u64, (hash >> 64) as u64]
 }
 

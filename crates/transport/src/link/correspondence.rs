@@ -70,6 +70,11 @@ impl<R> Correspondence<R> {
         id
     }
 
+    /// The reply to `id` has come another way.
+    pub fn forget(&self, id: u64) {
+        self.lock().expected.remove(&id);
+    }
+
     /// Nobody waits for the reply to `id` any more; gives it back if it has come.
     pub fn close(&self, id: u64) -> Option<R> {
         let mut state = self.lock();

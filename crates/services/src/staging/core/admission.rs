@@ -10,6 +10,8 @@ use thalweg_foundation::{Bytes, Kind, Nanos};
 
 /// At least this much fresh memory is prepared ahead of need.
 const AHEAD: u64 = 8 << 20;
+/// The largest array for whose successor memory is granted ahead.
+const SPARE_MAX: u64 = 2 << 20;
 
 /// A put that waits for room.
 #[derive(Debug)]
@@ -141,12 +143,18 @@ impl Staging {
         any
     }
 
-    /// Memory for the next put of the same size, while there is plenty; the client need not ask for it.
+    /// Memory for the next put of the same size, while there is plenty; the client need not ask for it. Not for large
+    /// arrays: two places in turn keep twice as much in the caches as one, which costs more than a message.
     pub(super) fn spare(&mut self, peer: PeerId, bytes: u64, ground: &mut dyn Ground) -> Option<Grant> {
         let client = self.peers.get(&peer)?;
         let enough = client.grants.values().any(|g| g.spare && g.extent.bytes == bytes);
         let used = self.stats.entry_bytes.saturating_add(bytes.saturating_mul(2));
-        if !client.shares_memory || enough || used > self.config.limit.0 / 2 || !self.queue.is_empty() {
+        if !client.takes_spares
+            || bytes > SPARE_MAX
+            || enough
+            || used > self.config.limit.0 / 2
+            || !self.queue.is_empty()
+        {
             return None;
         }
         let extent = self.allocate(Bytes(bytes), ground)?;

@@ -30,8 +30,8 @@ pub enum Input {
         peer: PeerId,
         /// Who it is.
         hello: Hello,
-        /// Whether it shares memory with the service (else the driver moves the bytes for it).
-        shares_memory: bool,
+        /// Whether memory ahead of its next put saves it a message.
+        takes_spares: bool,
     },
     /// A client asks.
     Request {
@@ -83,7 +83,7 @@ impl Staging {
     pub fn step(&mut self, now: Nanos, input: Input, ground: &mut dyn Ground, out: &mut Vec<Output>) {
         self.now = self.now.max(now);
         match input {
-            Input::Joined { peer, hello, shares_memory } => self.joined(peer, hello, shares_memory),
+            Input::Joined { peer, hello, takes_spares } => self.joined(peer, hello, takes_spares),
             Input::Gone(peer) => self.gone(peer, ground, out),
             Input::Tick => self.expire(out),
             Input::Request { from, id, body } => {

@@ -24,14 +24,14 @@ pub(super) struct Peer {
     pub name: Name,
     pub pid: u32,
     pub namespace: Name,
-    pub shares_memory: bool,
+    pub takes_spares: bool,
     pub grants: BTreeMap<u64, Granted>,
 }
 
 impl Peer {
-    pub fn new(hello: Hello, shares_memory: bool) -> Peer {
+    pub fn new(hello: Hello, takes_spares: bool) -> Peer {
         let Hello { name, pid, namespace, .. } = hello;
-        Peer { name, pid, namespace, shares_memory, grants: BTreeMap::new() }
+        Peer { name, pid, namespace, takes_spares, grants: BTreeMap::new() }
     }
 }
 

@@ -122,8 +122,8 @@ impl Staging {
         }
     }
 
-    pub(super) fn joined(&mut self, peer: PeerId, hello: Hello, shares_memory: bool) {
-        self.peers.entry(peer).or_insert_with(|| Peer::new(hello, shares_memory));
+    pub(super) fn joined(&mut self, peer: PeerId, hello: Hello, takes_spares: bool) {
+        self.peers.entry(peer).or_insert_with(|| Peer::new(hello, takes_spares));
     }
 
     pub(super) fn namespace_of(&self, peer: PeerId) -> Option<Name> {

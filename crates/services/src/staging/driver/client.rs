@@ -178,7 +178,7 @@ impl Client {
     /// # Errors
     /// `Gone` when it is closing.
     pub fn within(host: Arc<Host>, identity: Identity) -> Result<Client> {
-        Client::join(host, identity, std::process::id(), true)
+        Client::join(host, identity, std::process::id())
     }
 
     /// Joins the service of this process for a client on another node, whose process is `pid` there.
@@ -186,13 +186,13 @@ impl Client {
     /// # Errors
     /// `Gone` when it is closing.
     pub fn acting(host: Arc<Host>, identity: Identity, pid: u32) -> Result<Client> {
-        Client::join(host, identity, pid, false)
+        Client::join(host, identity, pid)
     }
 
-    fn join(host: Arc<Host>, identity: Identity, pid: u32, shares_memory: bool) -> Result<Client> {
+    fn join(host: Arc<Host>, identity: Identity, pid: u32) -> Result<Client> {
         let namespace = identity.namespace.clone();
         let hello = Hello { pid, ..identity.hello() };
-        let local = Local::join(host, hello, shares_memory)?;
+        let local = Local::join(host, hello)?;
         Ok(Client { way: Way::Shared(Shared::new(Box::new(local), namespace)), made_in: std::process::id() })
     }
 

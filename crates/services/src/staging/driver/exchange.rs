@@ -92,15 +92,15 @@ impl Post<Reply> for NoPost<'_> {
 }
 
 impl Local {
-    /// Joins the service of `host`; `shares_memory` is false for a client that stands for one on another node.
+    /// Joins the service of `host`; it may stand for a client on another node.
     ///
     /// # Errors
     /// `Gone` when it is closing, `Io` when the system refuses.
-    pub fn join(host: Arc<Host>, hello: Hello, shares_memory: bool) -> Result<Local> {
+    pub fn join(host: Arc<Host>, hello: Hello) -> Result<Local> {
         let control = Control::over(Arc::new(Segment::create(Control::BYTES)?));
         let directory = Segment::map(host.directory().reader()?, host.directory().bytes(), Access::Read)?;
         let desk = Arc::new(Desk::default());
-        let peer = host.join(hello, control.clone(), shares_memory, Box::new(Direct(desk.clone())))?;
+        let peer = host.join(hello, control.clone(), false, Box::new(Direct(desk.clone())))?;
         Ok(Local { host, peer, desk, control, directory })
     }
 }
@@ -116,9 +116,9 @@ impl Exchange for Local {
         let letters = &self.desk.letters;
         let may_wait = may_wait(&body);
         let id = letters.open();
-        if let Err(e) = self.host.submit(self.peer, id, body) {
-            letters.close(id);
-            return Err(e);
+        if let Some(at_once) = self.host.ask(self.peer, id, body).transpose() {
+            letters.forget(id);
+            return at_once;
         }
         let patience = Patience { within: patience.within.after(GRACE), ..patience };
         let answer = letters.wait(id, &NoPost(&self.host), patience, &|_| ());

@@ -102,7 +102,7 @@ impl Host {
         &self,
         hello: Hello,
         control: Control,
-        shares_memory: bool,
+        takes_spares: bool,
         way: Box<dyn Delivery>,
     ) -> Result<PeerId> {
         let mut state = self.lock();
@@ -113,7 +113,7 @@ impl Host {
         state.next_peer += 1;
         state.memory.add_client(peer, control);
         state.ways.insert(peer, way);
-        self.run(&mut state, Input::Joined { peer, hello, shares_memory });
+        self.run(&mut state, Input::Joined { peer, hello, takes_spares }, None);
         Ok(peer)
     }
 
@@ -122,7 +122,7 @@ impl Host {
         let mut state = self.lock();
         state.memory.remove_client(peer);
         state.ways.remove(&peer);
-        self.run(&mut state, Input::Gone(peer));
+        self.run(&mut state, Input::Gone(peer), None);
     }
 
     /// Does what a client asks; the reply leaves through its way.
@@ -134,24 +134,40 @@ impl Host {
         if state.closed {
             return Err(closed());
         }
-        self.run(&mut state, Input::Request { from, id, body });
+        self.run(&mut state, Input::Request { from, id, body }, None);
         Ok(())
+    }
+
+    /// Does what a client of this process asks; the reply if there is one at once, else it leaves through the client's way.
+    ///
+    /// # Errors
+    /// `Gone` when the service is closing.
+    pub fn ask(&self, from: PeerId, id: u64, body: Request) -> Result<Option<Reply>> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err(closed());
+        }
+        Ok(self.run(&mut state, Input::Request { from, id, body }, Some((from, id))))
     }
 
     /// Answers those whose time is up; when to call this next, and whom to give up.
     pub fn tick(&self) -> (Option<Nanos>, Vec<PeerId>) {
         let mut state = self.lock();
-        self.run(&mut state, Input::Tick);
+        self.run(&mut state, Input::Tick, None);
         state.armed = state.core.next_deadline();
         (state.armed, std::mem::take(&mut state.broken))
     }
 
-    fn run(&self, state: &mut State, input: Input) {
+    /// Steps the core and performs what it returns; the reply to `here` is given back instead of sent.
+    fn run(&self, state: &mut State, input: Input, here: Option<(PeerId, u64)>) -> Option<Reply> {
+        let mut answer = None;
         let State { core, memory, ways, out, broken, armed, .. } = state;
         core.step(now(), input, memory, out);
         let before = broken.len();
         for Output { to, id, reply } in out.drain(..) {
-            if !ways.get_mut(&to).is_none_or(|way| way.deliver(id, reply)) {
+            if here == Some((to, id)) {
+                answer = Some(reply);
+            } else if !ways.get_mut(&to).is_none_or(|way| way.deliver(id, reply)) {
                 broken.push(to);
             }
         }
@@ -164,6 +180,7 @@ impl Host {
             *armed = core.next_deadline();
             self.alarm.ring();
         }
+        answer
     }
 
     /// Counters.
