@@ -21,14 +21,16 @@ BACKENDS = ["thalweg", "node-local", "filesystem", "redis"]
 def test_listing_patterns_imports_nothing_heavy():
     script = (
         "import sys; from thalweg.patterns import PATTERNS\n"
-        "print([p.name for p in PATTERNS.values()], sorted({'numpy', 'torch', 'pydantic', 'pyarrow'} & set(sys.modules)))"
+        "heavy = {'numpy', 'torch', 'pydantic', 'pyarrow'}\n"
+        "print([p.name for p in PATTERNS.values()], sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "['navier-stokes', 'one-to-one'] []"
 
 
 def test_importing_the_package_imports_no_optional_library():
-    script = "import sys, thalweg; print(sorted({'numpy', 'torch', 'redis', 'pydantic', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    optional = {"numpy", "torch", "redis", "pydantic", "pyarrow", "matplotlib"}
+    script = f"import sys, thalweg; print(sorted({optional} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 
