@@ -26,11 +26,14 @@ pub struct Toy {
     pub directory: BTreeMap<u64, (Ticket, [u64; 2], Location)>,
     /// The words of the clients that count.
     pub words: BTreeMap<PeerId, Words>,
-    /// The system refuses more memory.
-    pub stingy: bool,
 }
 
 impl Toy {
+    /// Fresh memory of `bytes`.
+    pub fn of(bytes: Bytes) -> Toy {
+        Toy { segments: vec![vec![0; bytes.0 as usize]], ..Toy::default() }
+    }
+
     /// The published entry with `hash`.
     pub fn find(&self, hash: [u64; 2]) -> Option<(Ticket, Location)> {
         // The newest one, as during a replacement both are there.
@@ -51,12 +54,8 @@ impl Toy {
 }
 
 impl Ground for Toy {
-    fn grow(&mut self, bytes: Bytes) -> Option<u32> {
-        if self.stingy {
-            return None;
-        }
-        self.segments.push(vec![0; bytes.0 as usize]);
-        Some(self.segments.len() as u32 - 1)
+    fn prepare(&mut self, segment: u32, end: Bytes) {
+        assert!(end.0 <= self.segments[segment as usize].len() as u64, "more is prepared than there is");
     }
 
     fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location) {

@@ -89,7 +89,7 @@ impl World {
             now: Nanos(0),
             config,
             service: Staging::new(config),
-            toy: Toy::default(),
+            toy: Toy::of(config.limit),
             clients: BTreeMap::new(),
             under_way: Vec::new(),
             model: BTreeMap::new(),
@@ -130,7 +130,6 @@ impl World {
             }
             15..=34 if self.clients.len() < 6 => self.arrive(),
             35..=37 => self.restart(),
-            38..=49 => self.toy.stingy = !self.toy.stingy,
             _ => {
                 if let Some(peer) = self.anybody() {
                     return self.act(peer);
@@ -215,7 +214,7 @@ impl World {
     fn restart(&mut self) {
         self.note("the server is killed and restarted".into());
         self.service = Staging::new(self.config);
-        self.toy = Toy::default();
+        self.toy = Toy::of(self.config.limit);
         self.model.clear();
         let crowd = self.clients.len();
         self.clients.clear();
@@ -344,7 +343,6 @@ impl World {
     /// The network heals, everybody finishes and leaves: nothing may be left behind.
     fn settle(&mut self) -> Result<(), String> {
         self.loss_percent = 0;
-        self.toy.stingy = false;
         for _ in 0..40 {
             self.now = Nanos(self.now.0 + 400);
             let busy: Vec<PeerId> =

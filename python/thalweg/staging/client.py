@@ -118,9 +118,7 @@ class Client:
         """The server's address, for other processes to connect to."""
         return self._native.address
 
-    def put(
-        self, name: str, value: Any, *, version: int = 0, replace: bool = False, timeout_s: float = 60.0
-    ) -> None:
+    def put(self, name: str, value: Any, *, version: int = 0, replace: bool = False, timeout_s: float = 60.0) -> None:
         """Copy an array, or plain bytes, into the service: one copy, whatever its strides.
 
         Parameters
@@ -185,9 +183,7 @@ class Client:
             raise ShapeError(f"stage.put: shape {shape!r}; accepted are whole numbers of at least 0")
         return Loan(self._native.loan(name, extents, np.dtype(dtype), version, replace, timeout_s))
 
-    def get(
-        self, name: str, *, version: int = 0, timeout_s: float = 60.0, into: npt.NDArray[Any] | None = None
-    ) -> Any:
+    def get(self, name: str, *, version: int = 0, timeout_s: float = 60.0, into: npt.NDArray[Any] | None = None) -> Any:
         """Get an array, waiting until it is put.
 
         Parameters
@@ -264,7 +260,9 @@ class Client:
 
     def list(self) -> list[Entry]:
         """Everything in the namespace, in order of name and version."""
-        return [Entry(name, version, dtype, tuple(shape), size) for name, version, dtype, shape, size in self._native.list()]
+        return [
+            Entry(name, version, dtype, tuple(shape), size) for name, version, dtype, shape, size in self._native.list()
+        ]
 
     def drop_namespace(self) -> int:
         """Remove everything in the namespace; how many versions it was."""

@@ -134,8 +134,8 @@ stats! {
     /// Bytes withdrawn but still read by somebody.
     retired_bytes,
     /// Bytes of memory taken from the system.
-    segment_bytes,
-    /// The limit on `segment_bytes`.
+    memory_bytes,
+    /// The limit on `memory_bytes`.
     limit_bytes,
     /// Versions put since the start.
     puts,

@@ -6,6 +6,7 @@
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+use std::ops::Range;
 use std::sync::Arc;
 use thalweg_foundation::sync::Word;
 use thalweg_foundation::{Bytes, Error, Kind, Result};
@@ -111,17 +112,17 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.bytes / 8) }
     }
 
-    /// Has the kernel provide all pages now, in the background, so that no writer pays for it.
-    pub fn prefault(self: &Arc<Segment>) {
+    /// Has the kernel provide the pages of `range` now, in the background, so that no writer pays for it.
+    pub fn prefault(self: &Arc<Segment>, range: Range<u64>) {
         const STEP: usize = 8 << 20;
         let weak = Arc::downgrade(self);
-        let bytes = self.bytes;
+        let (from, to) = (range.start as usize / 4096 * 4096, self.bytes.min(range.end as usize));
         let touch = move || {
-            for at in (0..bytes).step_by(STEP) {
+            for at in (from..to).step_by(STEP) {
                 let Some(segment) = weak.upgrade() else { return };
                 // SAFETY: inside the mapping, which `segment` keeps.
                 let part = unsafe { segment.start.add(at) };
-                let len = STEP.min(bytes - at);
+                let len = STEP.min(to - at);
                 // SAFETY: as above. Populating changes no contents; a refusal costs nothing but speed.
                 let _ = unsafe { mm::madvise(part.cast(), len, Advice::LinuxPopulateWrite) };
             }

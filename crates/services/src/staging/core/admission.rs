@@ -8,12 +8,8 @@ use super::{Ground, Output};
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Kind, Nanos};
 
-/// The smallest segment.
-const SEGMENT_MIN: u64 = 8 << 20;
-/// The largest segment, unless one array is larger.
-const SEGMENT_MAX: u64 = 1 << 30;
-/// Segments are multiples of a huge page.
-const SEGMENT_STEP: u64 = 2 << 20;
+/// At least this much fresh memory is prepared ahead of need.
+const AHEAD: u64 = 8 << 20;
 
 /// A put that waits for room.
 #[derive(Debug)]
@@ -73,27 +69,23 @@ impl Staging {
     pub(super) fn fullness(&self) -> String {
         let stats = self.stats();
         format!(
-            "{} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the limit is {}",
+            "{} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
             stats.entries,
             Bytes(stats.entry_bytes),
             Bytes(stats.granted_bytes),
             Bytes(stats.retired_bytes),
-            self.config.limit
+            self.config.limit,
+            self.pool.largest()
         )
     }
 
-    /// Memory for `bytes`, by ever dearer means: what is free, what readers have left, new memory, spares, old versions.
+    /// Memory for `bytes`, by ever dearer means: what is free, what readers have left, spares, old versions.
     fn find(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
-        if let Some(extent) = self.pool.allocate(bytes) {
+        if let Some(extent) = self.allocate(bytes, ground) {
             return Some(extent);
         }
-        if self.sweep(ground) {
-            if let Some(extent) = self.pool.allocate(bytes) {
-                return Some(extent);
-            }
-        }
-        if self.grow(bytes, ground) || self.take_spares_back(ground) {
-            if let Some(extent) = self.pool.allocate(bytes) {
+        if self.sweep(ground) || self.take_spares_back(ground) {
+            if let Some(extent) = self.allocate(bytes, ground) {
                 return Some(extent);
             }
         }
@@ -105,7 +97,7 @@ impl Staging {
                 }
                 self.remove(&place, ground);
                 self.stats.dropped += 1;
-                if let Some(extent) = self.pool.allocate(bytes) {
+                if let Some(extent) = self.allocate(bytes, ground) {
                     return Some(extent);
                 }
             }
@@ -123,21 +115,15 @@ impl Staging {
         self.retired.len() < before
     }
 
-    fn grow(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> bool {
-        let (total, limit) = (self.pool.total().0, self.config.limit.0);
-        let need = Pool::rounded(bytes);
-        let left = limit.saturating_sub(total);
-        if need > left {
-            return false;
+    /// Free memory for `bytes`. Warm memory is preferred; when fresh memory is used, more is prepared behind it.
+    fn allocate(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
+        let extent = self.pool.allocate(bytes)?;
+        let end = extent.offset + extent.bytes;
+        if end > self.prepared {
+            self.prepared = end.saturating_add(extent.bytes.max(AHEAD)).min(self.config.limit.0);
+            ground.prepare(extent.segment, Bytes(self.prepared));
         }
-        let wish = total.clamp(SEGMENT_MIN, SEGMENT_MAX).max(need).next_multiple_of(SEGMENT_STEP).min(left);
-        match ground.grow(Bytes(wish)) {
-            Some(segment) => {
-                self.pool.add(segment, Bytes(wish));
-                true
-            }
-            None => false,
-        }
+        Some(extent)
     }
 
     fn take_spares_back(&mut self, ground: &mut dyn Ground) -> bool {
@@ -163,7 +149,7 @@ impl Staging {
         if !client.shares_memory || enough || used > self.config.limit.0 / 2 || !self.queue.is_empty() {
             return None;
         }
-        let extent = self.pool.allocate(Bytes(bytes))?;
+        let extent = self.allocate(Bytes(bytes), ground)?;
         let grant = self.grant(peer, extent, true)?;
         if ground.offer(peer, grant.id) {
             return Some(grant);

@@ -1,6 +1,6 @@
 //! The staging service as a state machine: no clock, no socket, no thread, no byte of data.
 //!
-//! It is driven by `step` and acts through `Ground`, the little it needs of the memory below: growing it, the
+//! It is driven by `step` and acts through `Ground`, the little it needs of the memory below: preparing it, the
 //! directory, and who holds what. Real memory, the adversarial world's toy memory and the simulator's imagined one
 //! implement it. Replies leave as `Output`s.
 
@@ -61,8 +61,8 @@ pub struct Output {
 
 /// The memory below the service.
 pub trait Ground {
-    /// Takes a new segment of `bytes` from the system; its number, or none when the system refuses.
-    fn grow(&mut self, bytes: Bytes) -> Option<u32>;
+    /// Memory up to `end` bytes of segment `segment` will be used soon, for the first time.
+    fn prepare(&mut self, segment: u32, end: Bytes);
     /// Shows an entry to all clients.
     fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location);
     /// Hides an entry; afterwards nobody gets a new lease on it.

@@ -36,11 +36,23 @@ impl Pool {
         Bytes(self.total)
     }
 
+    /// A pool of one segment of `bytes`, whole cache lines of it.
+    pub fn over(segment: u32, bytes: Bytes) -> Pool {
+        let mut pool = Pool::default();
+        pool.add(segment, Bytes(bytes.0 / ALIGNMENT * ALIGNMENT));
+        pool
+    }
+
     /// Adds a segment of `bytes`.
     pub fn add(&mut self, segment: u32, bytes: Bytes) {
         self.segments.insert(segment, bytes.0);
         self.total += bytes.0;
         self.release(Extent { segment, offset: 0, bytes: bytes.0 });
+    }
+
+    /// The largest free extent.
+    pub fn largest(&self) -> Bytes {
+        Bytes(self.by_size.last().map_or(0, |(bytes, ..)| *bytes))
     }
 
     /// The space that an array of `bytes` takes.

@@ -65,6 +65,8 @@ pub struct Staging {
     pub(super) config: Config,
     pub(super) now: Nanos,
     pub(super) pool: Pool,
+    /// Memory that was used, or prepared for use, at some time.
+    pub(super) prepared: u64,
     pub(super) slots: Slots,
     pub(super) entries: BTreeMap<Place, Entry>,
     pub(super) by_age: BTreeMap<Ticket, Place>,
@@ -84,7 +86,8 @@ impl Staging {
         Staging {
             config,
             now: Nanos(0),
-            pool: Pool::default(),
+            pool: Pool::over(0, config.limit),
+            prepared: 0,
             slots: Slots::new(config.slots),
             entries: BTreeMap::new(),
             by_age: BTreeMap::new(),
@@ -112,7 +115,7 @@ impl Staging {
             entries: self.entries.len() as u64,
             granted_bytes: granted.map(|g| g.extent.bytes).sum(),
             retired_bytes: self.retired.iter().map(|(_, e)| e.bytes).sum(),
-            segment_bytes: self.pool.total().0,
+            memory_bytes: self.prepared,
             blocked_now: self.queue.len() as u64,
             waiting_now: self.waiting.len() as u64,
             ..self.stats

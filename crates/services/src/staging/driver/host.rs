@@ -55,7 +55,7 @@ impl Host {
     /// # Errors
     /// `Io` when the system refuses memory or descriptors.
     pub fn new(config: Config) -> Result<Host> {
-        let memory = Memory::new(config.slots)?;
+        let memory = Memory::new(config.slots, config.limit)?;
         let directory = memory.directory().clone();
         let state = State {
             core: Staging::new(config),

@@ -9,26 +9,28 @@ use thalweg_foundation::{Bytes, Result};
 use thalweg_transport::link::Control;
 use thalweg_transport::memory::Segment;
 
+const PAGE: u64 = 4096;
+
 /// Segments and shared words of one service.
 #[derive(Debug)]
 pub struct Memory {
     directory: Arc<Segment>,
     segments: Vec<Arc<Segment>>,
+    prepared: u64,
     clients: BTreeMap<PeerId, Control>,
 }
 
 impl Memory {
-    /// Memory with a directory of `slots` and no segment yet.
+    /// Memory with a directory of `slots` and one segment of `limit` bytes, of which the kernel gives each page when it is
+    /// first used.
     ///
     /// # Errors
     /// `Io` when the system refuses.
-    pub fn new(slots: usize) -> Result<Memory> {
+    pub fn new(slots: usize, limit: Bytes) -> Result<Memory> {
         let bytes = Bytes((Directory::words_for(slots) * 8) as u64);
-        Ok(Memory {
-            directory: Arc::new(Segment::create(bytes)?),
-            segments: Vec::new(),
-            clients: BTreeMap::new(),
-        })
+        let directory = Arc::new(Segment::create(bytes)?);
+        let segments = vec![Arc::new(Segment::create(Bytes(limit.0.next_multiple_of(PAGE)))?)];
+        Ok(Memory { directory, segments, prepared: 0, clients: BTreeMap::new() })
     }
 
     /// The directory's memory.
@@ -53,11 +55,11 @@ impl Memory {
 }
 
 impl Ground for Memory {
-    fn grow(&mut self, bytes: Bytes) -> Option<u32> {
-        let segment = Arc::new(Segment::create(bytes).ok()?);
-        segment.prefault();
-        self.segments.push(segment);
-        Some(self.segments.len() as u32 - 1)
+    fn prepare(&mut self, segment: u32, end: Bytes) {
+        if let Some(segment) = self.segments.get(segment as usize) {
+            segment.prefault(self.prepared..end.0);
+            self.prepared = end.0;
+        }
     }
 
     fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location) {

@@ -1,0 +1,93 @@
+"""``thalweg serve``: the staging service for many processes and, over TCP, for many nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import signal
+from collections.abc import Callable, Iterator
+from socket import socketpair
+from typing import Annotated, Literal
+
+import typer
+
+from thalweg.cli.outcome import command
+from thalweg.cli.output import JsonOption
+
+
+@command
+def serve(
+    socket: Annotated[
+        str | None,
+        typer.Option("--socket", metavar="NAME", help="Unix socket; @NAME is abstract. Default: a fresh one."),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="Serve other nodes too; port 0 takes a free one."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token", envvar="THALWEG_TOKEN", help="Shared secret; needed with --listen. Best given as $THALWEG_TOKEN."
+        ),
+    ] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option("--memory-limit", metavar="SIZE", help="Most memory for staged data, such as 4GiB.")
+    ] = None,
+    when_full: Annotated[
+        Literal["block", "fail", "drop_oldest"], typer.Option("--when-full", help="What a put meets at the limit.")
+    ] = "block",
+    json_path: JsonOption = None,
+) -> None:
+    """Serve staged data until interrupted; prints the address that clients need.
+
+    Examples:
+
+        thalweg serve
+
+        thalweg serve --socket @climate --memory-limit 4GiB --when-full drop_oldest
+
+        THALWEG_TOKEN=a-long-secret thalweg serve --listen 0.0.0.0:7000
+    """
+    from thalweg.cli.output import Output
+    from thalweg.errors import ConfigError
+    from thalweg.sizes import parse_size
+
+    if listen and not token:
+        raise ConfigError("serve: --listen needs a shared secret; set THALWEG_TOKEN or give --token")
+    limit = parse_size(memory_limit) if memory_limit else None
+    output = Output(json_path)
+    from thalweg.staging import Server
+
+    with Server(memory_limit_bytes=limit, when_full=when_full, socket=socket, listen=listen, token=token) as server:
+        if json_path != "-":
+            tcp = f" and {server.tcp_address}" if server.tcp_address else ""
+            output.line(f"serving at {server.address}{tcp}")
+            output.line(f"clients: export THALWEG_ADDRESS='{server.address}'   (Ctrl-C ends the service)")
+        row = {
+            "address": server.address,
+            "tcp_address": server.tcp_address,
+            "memory_limit_bytes": limit,
+            "when_full": when_full,
+        }
+        with _interruption() as interrupted:
+            output.write([row], limits={}, one_line=True)
+            interrupted()
+    if json_path != "-":
+        output.line("stopped")
+
+
+@contextlib.contextmanager
+def _interruption() -> Iterator[Callable[[], object]]:
+    """A function that blocks until SIGINT or SIGTERM, in whatever thread, also when it came before the call."""
+    near, far = socketpair()
+    with near, far:
+        far.setblocking(False)
+        earlier = {end: signal.signal(end, lambda number, frame: None) for end in (signal.SIGINT, signal.SIGTERM)}
+        signal.set_wakeup_fd(far.fileno())
+        try:
+            yield functools.partial(near.recv, 1)
+        finally:
+            signal.set_wakeup_fd(-1)
+            for end, handler in earlier.items():
+                signal.signal(end, handler)

@@ -1,0 +1,8 @@
+"""Self-contained pages of runs, made from their result files alone."""
+
+from __future__ import annotations
+
+from thalweg.report.comparison import compare
+from thalweg.report.run_page import write_report
+
+__all__ = ["compare", "write_report"]

@@ -1,0 +1,121 @@
+"""One run as its result folder tells it: facts and events, in columns that figures can use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.results import ResultTable, RunFolder, statistics
+
+#: Kinds of events that move data or wait for it; all others are work.
+TRANSPORT = ("write", "read", "wait", "poll", "delete", "collective")
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events in columns of one length, in the order of their start."""
+
+    #: "component" or "component[rank]" where a component has several
+    lane: npt.NDArray[np.object_]
+    kind: npt.NDArray[np.object_]
+    name: npt.NDArray[np.object_]
+    key: npt.NDArray[np.object_]
+    iteration: npt.NDArray[np.int64]
+    size_bytes: npt.NDArray[np.int64]
+    #: seconds since the run started
+    start_s: npt.NDArray[np.float64]
+    duration_s: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.start_s)
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> Events:
+        """Those events that the mask is true for."""
+        columns = {name: getattr(self, name)[mask] for name in self.__dataclass_fields__}
+        return Events(**columns)
+
+    def operations(self, moving: bool) -> list[tuple[str, Events]]:
+        """Events by lane and kind, named ``lane kind``; those of transport, or only those that moved bytes."""
+        transport = np.isin(self.kind, TRANSPORT)
+        chosen = self.where(transport & (self.size_bytes > 0) if moving else transport)
+        pairs = dict.fromkeys(zip(chosen.lane, chosen.kind, strict=True))
+        return [(f"{lane} {kind}", chosen.where((chosen.lane == lane) & (chosen.kind == kind))) for lane, kind in pairs]
+
+
+class Recorded:
+    """A result folder, read.
+
+    Raises
+    ------
+    NotFoundError
+        When the folder holds no run.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.folder = RunFolder.open(path)
+        self._table = self.folder.events()
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @property
+    def name(self) -> str:
+        return str(self.folder.facts["name"])
+
+    @cached_property
+    def events(self) -> Events:
+        columns = {name: self._table.column(name).to_pylist() for name in ("component", "kind", "name", "key")}
+        ranks = self._table.column("rank").to_pylist()
+        several = {component for component, rank in zip(columns["component"], ranks, strict=True) if rank > 0}
+        lanes = [
+            f"{component}[{rank}]" if component in several else component
+            for component, rank in zip(columns["component"], ranks, strict=True)
+        ]
+        start_ns, end_ns = self._table.column("start_ns").to_numpy(), self._table.column("end_ns").to_numpy()
+        return Events(
+            lane=np.array(lanes, dtype=object),
+            kind=np.array(columns["kind"], dtype=object),
+            name=np.array(columns["name"], dtype=object),
+            key=np.array(columns["key"], dtype=object),
+            iteration=self._table.column("iteration").to_numpy(),
+            size_bytes=self._table.column("size_bytes").to_numpy(),
+            start_s=start_ns * 1e-9,
+            duration_s=(end_ns - start_ns) * 1e-9,
+        )
+
+    def statistics(self) -> ResultTable:
+        """Events by component, kind and name, with times in milliseconds and throughput in GB/s."""
+        columns = [
+            "component",
+            "kind",
+            "name",
+            "events",
+            "bytes",
+            "mean / ms",
+            "std / ms",
+            "median / ms",
+            "p99 / ms",
+            "GB/s",
+        ]
+        rows: list[list[Any]] = [
+            [
+                f"{row['component']}[{row['rank']}]" if row["rank"] else row["component"],
+                row["kind"],
+                row["name"],
+                row["events"],
+                row["bytes"],
+                row["mean_s"] * 1e3,
+                row["std_s"] * 1e3,
+                row["median_s"] * 1e3,
+                row["p99_s"] * 1e3,
+                row["bytes_per_s"] / 1e9 if row["bytes"] and row["kind"] in TRANSPORT else None,
+            ]
+            for row in statistics(self._table)
+        ]
+        return ResultTable("Events by component, kind and name", columns, rows)

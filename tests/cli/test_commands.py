@@ -1,0 +1,112 @@
+"""Every command: its help, its exit status, its messages, its JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import thalweg
+from invented_run import make_run
+
+COMMANDS = ["demo", "compare", "report", "serve", "doctor", "bench transport", "run"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_explains_with_an_example(command: str) -> None:
+    done = thalweg(*command.split(), "--help")
+    assert done.returncode == 0
+    assert f"thalweg {command}" in done.stdout
+    assert command == "run" or "Example" in done.stdout
+
+
+def test_version_is_printed() -> None:
+    import thalweg as package
+
+    assert thalweg("--version").stdout == package.__version__ + "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (
+            ["bench", "transport", "--sizes", "4Kx"],
+            2,
+            "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB",
+        ),
+        (
+            ["bench", "transport", "--sizes", "1001"],
+            2,
+            "bench: size 1001 bytes is not a multiple of 8, the size of an element",
+        ),
+        (["compare", "one"], 2, "compare: 1 folder was given; expected two or more"),
+        (["report", "nowhere"], 1, "RunFolder.open: nowhere/run.json is not there; give the folder of a run"),
+        (
+            ["serve", "--listen", "127.0.0.1:0"],
+            2,
+            "serve: --listen needs a shared secret; set THALWEG_TOKEN or give --token",
+        ),
+        (
+            ["serve", "--memory-limit", "much"],
+            2,
+            "size: 'much' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB",
+        ),
+    ],
+)
+def test_an_error_is_one_clear_message(arguments: list[str], status: int, message: str, tmp_path: Path) -> None:
+    done = thalweg(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr == f"thalweg: error: {message}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nonsense"], ["report"], ["bench", "transport", "--rounds", "0"], ["serve", "--when-full", "explode"]],
+)
+def test_wrong_use_exits_with_2(arguments: list[str]) -> None:
+    done = thalweg(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_json_path_without_a_folder_is_refused_before_any_work(tmp_path: Path) -> None:
+    done = thalweg("doctor", "--json", "missing/out.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == f"thalweg: error: --json: no folder {tmp_path / 'missing'}; make it first\n"
+
+
+def test_doctor_writes_only_json_to_standard_output() -> None:
+    done = thalweg("doctor", "--json", "-")
+    content = json.loads(done.stdout)
+    assert set(content) == {"command", "machine", "version", "limits", "rows"}
+    assert content["command"] == ["thalweg", "doctor", "--json", "-"]
+    assert content["limits"]["memcpy_bytes_per_s"] > 1e6
+    assert content["limits"]["unix_round_trip_s"] > 0
+    assert {frozenset(row) for row in content["rows"]} == {
+        frozenset({"item", "found", "version", "needed_for", "how_to_get"})
+    }
+    assert {"python", "redis-server", "torch", "hiredis", "memfd"} <= {row["item"] for row in content["rows"]}
+
+
+def test_piped_output_has_no_colours_and_no_progress() -> None:
+    done = thalweg("doctor")
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+
+
+def test_report_and_compare_write_pages_and_rows(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_run(tmp_path / name)
+    done = thalweg("report", "a", "--json", "rows.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "a" / "report.html").exists()
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert [(row["component"], row["iterations"], row["backend"]) for row in rows] == [
+        ("solver", 200, "thalweg"),
+        ("trainer", 100, "thalweg"),
+    ]
+    done = thalweg("compare", "a", "b", "--out", "both.html", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [row["run"] for row in json.loads(done.stdout)["rows"]] == ["a", "a", "b", "b"]
+    assert (tmp_path / "both.html").exists()

@@ -1,0 +1,85 @@
+"""``thalweg run``: a pattern from the command line, to its end or to its interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command_line import DEADLINE_S, PROGRAM, thalweg
+
+pytest.importorskip("thalweg.staging", reason="needs the native library: make setup")
+SMALL = ["run", "one-to-one", "--scale", "0.002", "--backend", "node-local", "--sizes", "4KB"]
+ROW = {"component", "rank", "events", "iterations", "iteration_mean_s", "iteration_std_s", "bytes", "backend"}
+
+
+def descendants(pid: int) -> set[int]:
+    """Processes below one, as the kernel knows them now."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found |= {child} | descendants(child)
+    return found
+
+
+def test_a_run_prints_its_tables_and_writes_its_rows(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = thalweg(*SMALL, "--folder", "out", "--json", "out.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("Table 2", "Table 3", "paper, original", "10108", "out/report.html", "out/timeline.json"):
+        assert words in done.stdout
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert {"solver", "trainer"} <= {row["component"] for row in rows}
+    assert all(row.keys() >= ROW for row in rows)
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_an_earlier_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run.json").write_text("{}")
+    done = thalweg(*SMALL, "--folder", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "thalweg: error: run one-to-one: out holds an earlier run; give another --folder, or --replace\n"
+    )
+    assert (tmp_path / "out" / "run.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scale", "-1"], "run one-to-one: --scale: Input should be greater than 0; got '-1'"),
+        (["--sizes", "4Kx"], "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB"),
+        (
+            ["--seed", "x"],
+            "run one-to-one: --seed: Input should be a valid integer, unable to parse string as an integer; got 'x'",
+        ),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_starts(options: list[str], message: str, tmp_path: Path) -> None:
+    done = thalweg("run", "one-to-one", *options, "--folder", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"thalweg: error: {message}\n")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing_running(end: signal.Signals, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = [*PROGRAM, "run", "one-to-one", "--scale", "1", "--backend", "redis", "--folder", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            while len(descendants(run.pid)) < 3 or not list(tmp_path.glob("out/traces/solver*")):
+                assert run.poll() is None, run.communicate()
+                os.sched_yield()
+            started = descendants(run.pid)
+            run.send_signal(end)
+            _, errors = run.communicate(timeout=DEADLINE_S)
+        finally:
+            run.kill()
+    assert run.returncode == 130
+    assert errors.endswith("thalweg: interrupted\n")
+    assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []

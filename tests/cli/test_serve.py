@@ -1,0 +1,49 @@
+"""``thalweg serve``: tells its address, serves, and ends cleanly when it is interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from command_line import DEADLINE_S, PROGRAM
+
+staging = pytest.importorskip("thalweg.staging", reason="needs the native library: make setup")
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_serve_prints_its_address_serves_and_stops(end: signal.Signals) -> None:
+    command = [*PROGRAM, "serve", "--memory-limit", "64MiB", "--when-full", "fail", "--json", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            row = json.loads(server.stdout.readline())["rows"][0]
+            assert (row["memory_limit_bytes"], row["when_full"], row["tcp_address"]) == (64 << 20, "fail", None)
+            with staging.Client(row["address"]) as client:
+                client.put("x", np.arange(5))
+                assert client.get("x", timeout_s=DEADLINE_S).tolist() == [0, 1, 2, 3, 4]
+            server.send_signal(end)
+            _, errors = server.communicate(timeout=DEADLINE_S)
+        finally:
+            server.kill()
+    assert server.returncode == 0
+    assert "Traceback" not in errors
+
+
+def test_serve_listens_for_other_nodes_with_a_token() -> None:
+    command = [*PROGRAM, "serve", "--listen", "127.0.0.1:0", "--token", "long-enough-secret", "--json", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = json.loads(server.stdout.readline())["rows"][0]["tcp_address"]
+            with staging.Client(address, token="long-enough-secret") as client:
+                client.put("x", b"bytes")
+                assert bytes(client.get("x", timeout_s=DEADLINE_S)) == b"bytes"
+            with pytest.raises(PermissionError):
+                staging.Client(address, token="another-wrong-secret")
+        finally:
+            server.terminate()
+            server.wait(DEADLINE_S)

@@ -1,0 +1,17 @@
+"""The program as a user starts it: a process with its own standard streams."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = [sys.executable, "-m", "thalweg.cli"]
+DEADLINE_S = 120
+
+
+def thalweg(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``thalweg`` to its end, its streams piped."""
+    return subprocess.run(
+        [*PROGRAM, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, cwd=cwd, stdin=subprocess.DEVNULL
+    )

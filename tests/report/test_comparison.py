@@ -1,0 +1,31 @@
+"""Runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from invented_run import make_run
+from thalweg.errors import InvalidError
+from thalweg.report import compare
+
+
+def test_page_has_both_runs_and_what_differs(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / "quick"), make_run(tmp_path / "slow", slower=2.0)]
+    page = compare(runs, tmp_path / "out" / "compare.html").read_text()
+    for words in ("quick", "slow", "configuration.model.width", "solver write", "iteration_mean_s"):
+        assert words in page
+    assert "configuration.scale" not in page, "the same in both"
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / "a", name="same"), make_run(tmp_path / "b", name="same")]
+    page = compare(runs, tmp_path / "compare.html").read_text()
+    assert "same (1)" in page
+    assert "same (2)" in page
+
+
+def test_one_run_is_no_comparison(tmp_path: Path) -> None:
+    with pytest.raises(InvalidError, match="1 folder was given; expected two or more"):
+        compare([make_run(tmp_path / "run")], tmp_path / "compare.html")

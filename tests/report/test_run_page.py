@@ -1,0 +1,82 @@
+"""The report of a run: complete, self-contained, refused with a clear message where there is no run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from invented_run import make_run
+from thalweg.errors import CorruptDataError, NotFoundError
+from thalweg.report import charts, write_report
+from thalweg.report.recorded import Recorded
+
+
+def without_library(page: str) -> str:
+    """The page less the plotting library that it carries."""
+    return re.sub(r"<script>/\*\*.*?</script>", "", page, count=1, flags=re.DOTALL)
+
+
+def test_page_names_no_address_of_the_network(tmp_path: Path) -> None:
+    page = without_library(write_report(make_run(tmp_path / "run")).read_text())
+    assert len(page) < 1_000_000, "the library was not taken out"
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?:https?:)?//[^"']*""", page)
+    assert "@import" not in page
+
+
+def test_page_shows_summary_tables_and_machine(tmp_path: Path) -> None:
+    page = write_report(make_run(tmp_path / "run")).read_text()
+    for words in ("surrogate error", "0.0312", "Events (paper, table 2)", "10\u202f108", "MatMulSimple2D", "cores"):
+        assert words in page
+
+
+def test_figures_are_embedded(tmp_path: Path) -> None:
+    assert 'src="data:image/png;base64,' in write_report(make_run(tmp_path / "run")).read_text()
+
+
+def test_text_of_a_run_cannot_become_markup(tmp_path: Path) -> None:
+    page = without_library(write_report(make_run(tmp_path / "run", name="<script>alert(1)</script>")).read_text())
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_last_lines_of_a_failed_component_are_shown(tmp_path: Path) -> None:
+    run = Recorded(make_run(tmp_path / "run")).folder
+    run.components[0].status, run.components[0].error = "failed", "exit status 3"
+    run.write_facts()
+    page = write_report(tmp_path / "run").read_text()
+    assert "last line" in page
+    assert "exit status 3" in page
+
+
+def test_throughput_is_bytes_by_time(tmp_path: Path) -> None:
+    events = Recorded(make_run(tmp_path / "run")).events
+    writes = dict(events.operations(moving=True))["solver write"]
+    drawn = charts.throughput([("solver write", writes)]).data[0]
+    np.testing.assert_allclose(drawn.y, 1_277_952 / writes.duration_s / 1e9)
+    assert len(writes) == 20
+
+
+def test_timeline_keeps_transport_when_it_must_leave_events_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = Recorded(make_run(tmp_path / "run", iterations=4000)).events
+    monkeypatch.setattr(charts, "MOST_MARKS", 1000)
+    figure, shown = charts.timeline(events)
+    marks = {trace.name: len(trace.x) // 3 for trace in figure.data if trace.mode == "lines"}
+    assert marks["write"] == 400
+    assert marks["read"] == 200
+    assert shown < len(events)
+
+
+def test_report_of_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"run\.json is not there"):
+        write_report(tmp_path)
+
+
+def test_report_of_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"format": "thalweg-run/999"}')
+    with pytest.raises(CorruptDataError, match="thalweg-run/999"):
+        write_report(tmp_path)

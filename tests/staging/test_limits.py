@@ -1,0 +1,108 @@
+"""Memory is bounded, and what happens at the limit is the stated policy."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from thalweg.errors import FullError, WaitTimeoutError
+from thalweg.staging import Client, Server
+
+LIMIT = 8 << 20
+MIB = np.zeros(1 << 20, "u1")
+
+
+def fill(client: Client) -> int:
+    """Puts MiB arrays until the server says no."""
+    for n in range(100):
+        try:
+            client.put("u", MIB, version=n, timeout_s=0)
+        except (FullError, WaitTimeoutError):
+            return n
+    raise AssertionError("the limit does not hold")
+
+
+def test_fail_refuses_and_keeps_what_is_there() -> None:
+    with Server(memory_limit_bytes=LIMIT, when_full="fail") as server, Client(server.address) as client:
+        n = fill(client)
+        assert n == 8 and len(client.list()) == n
+        with pytest.raises(FullError, match="8 versions hold 8 MiB"):
+            client.put("more", MIB)
+        client.delete("u")
+        client.put("more", MIB)
+        assert server.stats()["memory_bytes"] <= LIMIT
+
+
+def test_block_waits_until_there_is_room() -> None:
+    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
+        fill(client)
+        threading.Timer(0.05, lambda: client.delete("u", version=3)).start()
+        client.put("more", MIB, timeout_s=30)
+        assert client.exists("more") and server.stats()["blocked"] == 2
+
+
+def test_block_waits_for_a_reader_to_let_go() -> None:
+    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
+        fill(client)
+        held = [client.get("u", version=3)]
+        client.delete("u", version=3)
+        with pytest.raises(WaitTimeoutError, match="readers keep 1 MiB of withdrawn versions"):
+            client.put("more", MIB, timeout_s=0.05)
+
+        def let_go() -> None:
+            held.clear()
+            gc.collect()
+
+        threading.Timer(0.05, let_go).start()
+        client.put("more", MIB, timeout_s=30)
+
+
+def test_drop_oldest_makes_room_and_spares_what_is_read() -> None:
+    with Server(memory_limit_bytes=LIMIT, when_full="drop_oldest") as server, Client(server.address) as client:
+        client.put("u", MIB, version=0)
+        view = client.get("u", version=0)
+        for n in range(1, 20):
+            client.put("u", MIB, version=n)
+        versions = [entry.version for entry in client.list()]
+        assert versions == [0, *range(13, 20)] and (view == 0).all()
+        assert server.stats()["dropped"] == 12
+
+
+def test_an_array_larger_than_the_limit_is_refused_at_once() -> None:
+    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
+        with pytest.raises(FullError, match="an array of 9 MiB is larger than the memory limit of 8 MiB; raise the limit"):
+            client.put("u", np.zeros(9 << 20, "u1"))
+
+
+def test_a_writer_that_gives_up_takes_nothing_with_it() -> None:
+    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
+        fill(client)
+        for _ in range(5):
+            with pytest.raises(WaitTimeoutError):
+                client.put("more", MIB, timeout_s=0.02)
+        client.drop_namespace()
+        assert fill(client) == 8
+        stats = server.stats()
+        assert stats["blocked_now"] == 0 and stats["granted_bytes"] == 0
+
+
+def test_memory_of_other_sizes_is_found_again() -> None:
+    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
+        for size in (1 << 20, 3 << 20, 100, 7 << 20, 5000, 8 << 20):
+            for n in range(10):
+                client.put("u", np.full(size, n, "u1"), version=n, timeout_s=5)
+                client.delete("u", version=n)
+        assert server.stats()["memory_bytes"] <= LIMIT
+
+
+def test_a_writer_of_another_process_gets_the_spare_memory_of_an_idle_one(outside: tuple[object, str, str]) -> None:
+    _, address, _ = outside
+    with Client(address, namespace="t") as idle, Client(address, namespace="t") as busy:
+        for n in range(3):
+            idle.put("mine", np.zeros(8 << 20, "u1"), version=0, replace=True)
+        assert idle.stats()["granted_bytes"] == 8 << 20
+        busy.put("all", np.zeros(55 << 20, "u1"), timeout_s=10)
+        idle.put("mine", np.zeros(10, "u1"), replace=True)
