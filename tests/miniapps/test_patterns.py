@@ -65,6 +65,7 @@ def test_one_to_one_gives_the_papers_tables(backend, tmp_path):
     rows = {row["component"]: row for row in component_rows(folder.path)}
     assert rows["trainer"]["iterations"] == 30
     assert rows["solver"]["backend"] == backend
+    assert np.isfinite(folder.summary["final_loss"])
     assert rows["solver"]["bytes"] >= 2 * 1277952
     titles = [table.title for table in folder.tables]
     assert titles == ["Table 2: events", "Table 3: iteration times", "Figure 4: transport time by message size"]
