@@ -102,7 +102,7 @@ def test_a_writer_of_another_process_gets_the_spare_memory_of_an_idle_one(outsid
     _, address, _ = outside
     with Client(address, namespace="t") as idle, Client(address, namespace="t") as busy:
         for n in range(3):
-            idle.put("mine", np.zeros(8 << 20, "u1"), version=0, replace=True)
-        assert idle.stats()["granted_bytes"] == 8 << 20
-        busy.put("all", np.zeros(55 << 20, "u1"), timeout_s=10)
+            idle.put("mine", MIB, replace=True)
+        assert idle.stats()["granted_bytes"] == 1 << 20
+        busy.put("all", np.zeros(125 << 19, "u1"), timeout_s=10)  # 62.5 of 64 MiB
         idle.put("mine", np.zeros(10, "u1"), replace=True)

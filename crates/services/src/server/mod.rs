@@ -14,7 +14,7 @@ use thalweg_transport::link::{now, Listener};
 use thalweg_transport::memory::available;
 
 /// Slots of the directory: half as many versions can be held.
-const SLOTS: usize = 1 << 17;
+const SLOTS: usize = 1 << 16;
 const WAITS_PER_CLIENT: usize = 1024;
 
 /// How a server is to be.

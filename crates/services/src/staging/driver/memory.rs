@@ -29,6 +29,7 @@ impl Memory {
     pub fn new(slots: usize, limit: Bytes) -> Result<Memory> {
         let bytes = Bytes((Directory::words_for(slots) * 8) as u64);
         let directory = Arc::new(Segment::create(bytes)?);
+        directory.prefault(0..bytes.0);
         let segments = vec![Arc::new(Segment::create(Bytes(limit.0.next_multiple_of(PAGE)))?)];
         Ok(Memory { directory, segments, prepared: 0, clients: BTreeMap::new() })
     }
