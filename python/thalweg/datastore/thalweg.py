@@ -79,11 +79,7 @@ class ThalwegBackend(Backend):
         return into
 
     def exists(self, key: str) -> bool:
-        if self._client.exists(_name(key)):
-            return True
-        # what is there is seen without a message, and so also after the server's end; that nothing is there needs its
-        # word
-        return bool(self.wait([key], 0.0, "any"))
+        return bool(self._client.exists(_name(key)))
 
     def delete(self, key: str) -> bool:
         return bool(self._client.delete(_name(key)))

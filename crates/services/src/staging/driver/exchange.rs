@@ -26,6 +26,11 @@ pub trait Exchange: Send + Sync {
     /// # Errors
     /// `Gone`, `Io` or `Protocol`.
     fn segment(&self, number: u32, access: Access) -> Result<Segment>;
+    /// Whether the service is there; looks, and sends no message.
+    ///
+    /// # Errors
+    /// `Gone` when it is not.
+    fn alive(&self) -> Result<()>;
     /// The words that client and service share.
     fn control(&self) -> &Control;
     /// The directory's memory, for reading.
@@ -143,6 +148,13 @@ impl Exchange for Local {
         Segment::map(fd, segment.bytes(), access)
     }
 
+    fn alive(&self) -> Result<()> {
+        match self.host.is_closed() {
+            true => Err(Error::new(Kind::Gone, "stage", "the server has closed")),
+            false => Ok(()),
+        }
+    }
+
     fn control(&self) -> &Control {
         &self.control
     }
@@ -250,6 +262,13 @@ impl Exchange for Node {
     fn segment(&self, number: u32, access: Access) -> Result<Segment> {
         let _one_at_a_time = self.handing.lock().unwrap_or_else(PoisonError::into_inner);
         receive_segment(self.channel.socket(), number, access).map_err(|e| self.named(e))
+    }
+
+    fn alive(&self) -> Result<()> {
+        match self.channel.socket().ended() {
+            true => Err(self.named(Error::new(Kind::Gone, "stage", ""))),
+            false => Ok(()),
+        }
     }
 
     fn control(&self) -> &Control {

@@ -105,11 +105,12 @@ impl Shared {
     /// Whether a version is there.
     ///
     /// # Errors
-    /// What the link says, in the rare case that the service must be asked.
+    /// `Gone` when nothing is there and the service is not either.
     pub fn exists(&self, key: &Key, patience: Patience<'_>) -> Result<bool> {
         match Directory::over(self.exchange.directory().words()).look(hash(&self.namespace, key), None) {
             Probe::Found(..) => Ok(true),
-            Probe::Absent => Ok(false),
+            // What is there is seen also after the service's end; that nothing is there needs a service.
+            Probe::Absent => self.exchange.alive().map(|()| false),
             Probe::Unsure => {
                 let body = Request::Wait { keys: vec![key.clone()], all: true, within: Nanos(0) };
                 match self.ask(body, patience) {
