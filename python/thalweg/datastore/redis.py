@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import time
 import uuid
@@ -66,16 +67,14 @@ class RedisBackend(Backend):
         header, payload = value.encode(checksum)
         header_name, data_name, channel = self._names(key)
         with self._errors(f"stage_write: key {key!r}"):
-            before = self._pieces_of(key) if payload.nbytes > self._piece_bytes else None
-            content: Any = payload
+            described, content = header.encode(), payload
             if payload.nbytes > self._piece_bytes:
-                header, content = self._write_pieces(key, header, payload)
-            pipe = self._client.pipeline(transaction=False)
-            pipe.execute_command("MSET", header_name, header.encode(), data_name, content)
+                described, content = self._write_pieces(key, header, payload), memoryview(b"")
+            pipe = self._client.pipeline(transaction=True)
+            pipe.get(header_name)
+            pipe.execute_command("MSET", header_name, described, data_name, content)
             pipe.execute_command("PUBLISH", channel, b"")
-            pipe.execute()
-            if before:
-                self._client.unlink(*before)
+            self._remove_pieces(key, pipe.execute()[0])
 
     def read(self, key: str, *, into: Array | None, allow_pickle: bool) -> Any:
         source = f"stage_read: key {key!r}"
@@ -86,7 +85,7 @@ class RedisBackend(Backend):
                 return MISSING
             header = Header.decode(start, source)
             if header.pieces:
-                payload = self._read_pieces(key, header, payload)
+                payload = self._read_pieces(key, header, start)
                 if payload is None:
                     continue  # replaced while being read
             value = unpack(header, payload, source=source, allow_pickle=allow_pickle)
@@ -104,10 +103,11 @@ class RedisBackend(Backend):
     def delete(self, key: str) -> bool:
         header_name, data_name, _ = self._names(key)
         with self._errors("clean_staged_data"):
-            pieces = self._pieces_of(key)
-            found = self._client.delete(header_name, data_name)
-            if pieces:
-                self._client.unlink(*pieces)
+            pipe = self._client.pipeline(transaction=True)
+            pipe.get(header_name)
+            pipe.delete(header_name, data_name)
+            before, found = pipe.execute()
+            self._remove_pieces(key, before)
             return bool(found)
 
     def wait(self, keys: Sequence[str], timeout_s: float, how: How) -> list[str]:
@@ -148,32 +148,29 @@ class RedisBackend(Backend):
     def _names(self, key: str) -> tuple[str, str, str]:
         return f"{self._namespace}:h:{{{key}}}", f"{self._namespace}:d:{{{key}}}", f"{self._namespace}:w:{{{key}}}"
 
-    def _piece_names(self, key: str, description: bytes) -> list[str]:
-        write_id, _, count = description.decode("ascii").partition(" ")
+    def _piece_names(self, key: str, described: bytes) -> list[str]:
+        """Return the names of a value's pieces; `described` is its header with what stands behind it."""
+        behind = described[Header.length(described, f"key {key!r}") :]
+        write_id, _, count = behind.decode("ascii").partition(" ")
         return [f"{self._namespace}:c:{{{key}}}:{write_id}:{number}" for number in range(int(count))]
 
-    def _pieces_of(self, key: str) -> list[str]:
-        header_name, data_name, _ = self._names(key)
-        start = self._client.get(header_name)
-        if start is None or not Header.decode(start, f"key {key!r}").pieces:
-            return []
-        description = self._client.get(data_name)
-        return self._piece_names(key, description) if description else []
+    def _remove_pieces(self, key: str, described: bytes | None) -> None:
+        if described is not None and Header.decode(described, f"key {key!r}").pieces:
+            self._client.unlink(*self._piece_names(key, described))
 
-    def _write_pieces(self, key: str, header: Header, payload: memoryview) -> tuple[Header, bytes]:
-        import dataclasses
-
+    def _write_pieces(self, key: str, header: Header, payload: memoryview) -> bytes:
         count = -(-payload.nbytes // self._piece_bytes)
         description = f"{uuid.uuid4().hex} {count}".encode()
-        for number, name in enumerate(self._piece_names(key, description)):
+        described = dataclasses.replace(header, pieces=True).encode() + description
+        for number, name in enumerate(self._piece_names(key, described)):
             start = number * self._piece_bytes
             self._client.execute_command("SET", name, payload[start : start + self._piece_bytes])
-        return dataclasses.replace(header, pieces=True), description
+        return described
 
-    def _read_pieces(self, key: str, header: Header, description: bytes) -> memoryview | None:
+    def _read_pieces(self, key: str, header: Header, described: bytes) -> memoryview | None:
         whole = writable_bytes(header.size_bytes)
         position = 0
-        for name in self._piece_names(key, description):
+        for name in self._piece_names(key, described):
             with self._errors(f"stage_read: key {key!r}"):
                 piece = self._client.get(name)
             if piece is None:
