@@ -21,14 +21,16 @@ BACKENDS = ["thalweg", "node-local", "filesystem", "redis"]
 def test_listing_patterns_imports_nothing_heavy():
     script = (
         "import sys; from thalweg.patterns import PATTERNS\n"
-        "print([p.name for p in PATTERNS.values()], sorted({'numpy', 'torch', 'pydantic', 'pyarrow'} & set(sys.modules)))"
+        "heavy = {'numpy', 'torch', 'pydantic', 'pyarrow'}\n"
+        "print([p.name for p in PATTERNS.values()], sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "['navier-stokes', 'one-to-one'] []"
 
 
 def test_importing_the_package_imports_no_optional_library():
-    script = "import sys, thalweg; print(sorted({'numpy', 'torch', 'redis', 'pydantic', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    optional = {"numpy", "torch", "redis", "pydantic", "pyarrow", "matplotlib"}
+    script = f"import sys, thalweg; print(sorted({optional} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 
@@ -63,6 +65,7 @@ def test_one_to_one_gives_the_papers_tables(backend, tmp_path):
     rows = {row["component"]: row for row in component_rows(folder.path)}
     assert rows["trainer"]["iterations"] == 30
     assert rows["solver"]["backend"] == backend
+    assert np.isfinite(folder.summary["final_loss"])
     assert rows["solver"]["bytes"] >= 2 * 1277952
     titles = [table.title for table in folder.tables]
     assert titles == ["Table 2: events", "Table 3: iteration times", "Figure 4: transport time by message size"]

@@ -40,6 +40,8 @@ class RedisBackend(Backend):
     def __init__(self, server_info: Mapping[str, Any]) -> None:
         try:
             import redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
         except ImportError as error:
             raise MissingLibraryError(
                 "redis: the library redis is not installed; pip install 'thalweg[redis]'"
@@ -55,6 +57,7 @@ class RedisBackend(Backend):
             protocol=3,
             socket_timeout=_SOCKET_TIMEOUT_S,
             socket_connect_timeout=10.0,
+            retry=Retry(NoBackoff(), 1),  # once more, for a connection that went stale; a dead server is told at once
         )
         try:
             with self._errors("connect"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import importlib
 import json
 import math
 import os
 import shutil
+import threading
 import time
 from pathlib import Path
 from typing import Any, Literal
@@ -180,6 +182,10 @@ class RunFolder:
         if not self.events_path.exists():
             raise NotFoundError(f"RunFolder.events: {self.events_path} is not there yet; call merge_events() first")
         return read_events(self.events_path)
+
+    def prepare_merge(self) -> None:
+        """Import Arrow beside what runs meanwhile, so that merging need not wait for it."""
+        threading.Thread(target=importlib.import_module, args=("pyarrow.parquet",), daemon=True).start()
 
     def merge_events(self) -> Any:
         """Merge the trace files into events.parquet and timeline.json, and remove them; returns the table.

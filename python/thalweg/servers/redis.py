@@ -133,6 +133,10 @@ class RedisServer(Server):
     def _answer(self, port: int, password: str) -> str | None:
         """Wait until the server answers with this password; return None, or why it does not."""
         import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        once = Retry(NoBackoff(), 0)
 
         assert self._process is not None and self._folder is not None
         until = time.monotonic() + self._config.start_timeout_s
@@ -140,7 +144,7 @@ class RedisServer(Server):
         while True:
             if self._process.poll() is not None:
                 return _last_lines(self._folder / "log")
-            client = redis.Redis(host=self._config.host, port=port, password=password, socket_timeout=2.0)
+            client = redis.Redis(host=self._config.host, port=port, password=password, socket_timeout=0.5, retry=once)
             try:
                 client.ping()
                 pid = client.info("server")["process_id"]  # another program may answer on this port

@@ -202,6 +202,8 @@ class Workflow:
             for server in self._servers:
                 if not server.running:
                     server.start_server()
+            if folder is not None:
+                folder.prepare_merge()
             results = launch.run(timeout_s)
             status = "done"
         except KeyboardInterrupt:

@@ -70,7 +70,8 @@ def train(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
     def samples(key: str, value: Array) -> tuple[Array, Array]:
         verify(value, key)
-        rows = value[: value.size // _features(chosen) * _features(chosen)].reshape(-1, _features(chosen))
+        numbers = value[:-1]  # the last word is the checksum, which is no number to learn
+        rows = numbers[: numbers.size // _features(chosen) * _features(chosen)].reshape(-1, _features(chosen))
         return rows, rows
 
     with AI("trainer", config, server_info, seed=chosen.seed, to_samples=samples) as ai:
@@ -93,7 +94,7 @@ def train(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
 
 def _features(options: Options) -> int:
-    return min(_FEATURES, options.size_bytes // 4)
+    return min(_FEATURES, options.size_bytes // 4 - 1)
 
 
 def sweep(server_info: dict[str, Any], options: dict[str, Any]) -> None:

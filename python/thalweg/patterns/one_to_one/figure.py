@@ -41,13 +41,16 @@ def draw_timeline(events: Any, target: Path, *, backend: str) -> None:
             bars.setdefault((component, kind), []).append((start * 1e-9, (end - start) * 1e-9))
     rows = {"trainer": 0, "solver": 1}
     colours = {"init": "tab:gray", "compute": "tab:blue", "train": "tab:green"}
+    named: set[str] = set()
     for (component, kind), spans in bars.items():
+        label = kind if kind not in named else "_"  # matplotlib leaves such labels out of the legend
+        named.add(kind)
         if kind in colours:
-            axis.broken_barh(spans, (rows[component] - 0.3, 0.6), color=colours[kind], alpha=0.6, label=kind)
+            axis.broken_barh(spans, (rows[component] - 0.3, 0.6), color=colours[kind], alpha=0.6, label=label)
         elif kind in ("write", "read"):
             colour = "tab:red" if kind == "write" else "tab:orange"
             axis.vlines(
-                [start for start, _ in spans], rows[component] - 0.4, rows[component] + 0.4, color=colour, label=kind
+                [start for start, _ in spans], rows[component] - 0.4, rows[component] + 0.4, color=colour, label=label
             )
     axis.set(title=f"Timeline, backend {backend}", xlabel="time since the start of the run (s)", yticks=[0, 1])
     axis.set_yticklabels(["trainer", "solver"])
