@@ -15,3 +15,12 @@ def thalweg(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPro
     return subprocess.run(
         [*PROGRAM, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, cwd=cwd, stdin=subprocess.DEVNULL
     )
+
+
+def descendants(pid: int) -> set[int]:
+    """Processes below one, as the kernel knows them now."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found |= {child} | descendants(child)
+    return found

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from command_line import thalweg
+from command_line import DEADLINE_S, PROGRAM, descendants, thalweg
 from thalweg.bench.contenders import find, own, peers
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
@@ -45,3 +48,20 @@ def test_a_contender_of_no_such_name_is_refused() -> None:
     assert done.stderr.startswith(
         "thalweg: error: bench: --backends: no contender 'carrier-pigeon'; there are thalweg, "
     )
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_benchmark_leaves_nothing_running(end: signal.Signals, tmp_path: Path) -> None:
+    command = [*PROGRAM, "bench", "transport", "--sizes", "4KiB", "--rounds", "100000", "--backends", "node-local"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            while len(descendants(run.pid)) < 2:
+                assert run.poll() is None, run.communicate()
+                os.sched_yield()
+            started = descendants(run.pid)
+            run.send_signal(end)
+            _, errors = run.communicate(timeout=DEADLINE_S)
+        finally:
+            run.kill()
+    assert (run.returncode, errors) == (130, "thalweg: interrupted\n")
+    assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []

@@ -80,5 +80,6 @@ def test_decisions_have_context_choice_and_cost() -> None:
     assert decisions
     for path in decisions:
         assert re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", path.name)
-        for heading in ("## Context", "## Choice", "## Cost"):
-            assert heading in path.read_text(), f"{path.name}: {heading}"
+        text = path.read_text()
+        for part in ("Context", "Choice", "Cost"):
+            assert re.search(rf"^(## {part}$|\*\*{part}\b)", text, flags=re.MULTILINE), f"{path.name}: {part}"

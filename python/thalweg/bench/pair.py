@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any
@@ -19,6 +22,24 @@ from thalweg.errors import ComponentFailedError, WaitTimeoutError
 _START_S = 60.0
 _ANSWER_S = 4 * TIMEOUT_S
 _STOP_S = 10.0
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold SIGINT and SIGTERM back until the block is done; a signal mask would not do, as other threads take them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread alone
+        return
+    arrived: list[int] = []
+    ends = (signal.SIGINT, signal.SIGTERM)
+    earlier = {end: signal.signal(end, lambda number, frame: arrived.append(number)) for end in ends}
+    try:
+        yield
+    finally:
+        for end, handler in earlier.items():
+            signal.signal(end, handler)
+        for number in arrived[:1]:
+            signal.raise_signal(number)
 
 
 class Pair:
@@ -58,9 +79,9 @@ class Pair:
             worker = [sys.executable, "-m", "thalweg.bench.worker", name, key.hex(), self._locator]
             launcher = self.contender.launcher()
             commands = [launcher + worker] if launcher else [[*worker, "producer"], [*worker, "consumer"]]
-            self._processes = [
-                subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) for command in commands
-            ]
+            with _uninterrupted():  # an interruption inside Popen would lose a process that has started
+                for command in commands:
+                    self._processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True))
             pids: dict[str, int] = {}
             while len(pids) < 2:
                 role, pid, side = self._admit(door, key)

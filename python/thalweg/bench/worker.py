@@ -31,7 +31,10 @@ def main(arguments: list[str]) -> None:
     contender.join()
     role = rest[0] if rest else ("producer", "consumer")[int(os.environ["PMI_RANK"])]
     with socket.socket(socket.AF_UNIX) as caller:
-        caller.connect("\0" + control_name)
+        try:
+            caller.connect("\0" + control_name)
+        except ConnectionRefusedError:
+            return  # the conductor is gone already
         control: Connection[Any, Any] = Connection(caller.detach())
     control.send_bytes(bytes.fromhex(key))
     control.send((role, os.getpid()))
