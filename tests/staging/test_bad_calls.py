@@ -15,7 +15,12 @@ SMALL = np.zeros((2, 3), "f4")
 
 Call = Callable[[Client], Any]
 CASES: list[tuple[str, Call, type[Exception], str]] = [
-    ("empty name", lambda c: c.put("", SMALL), errors.InvalidError, "stage.put: a name of 0 bytes; accepted are 1 to 250 bytes"),
+    (
+        "empty name",
+        lambda c: c.put("", SMALL),
+        errors.InvalidError,
+        "stage.put: a name of 0 bytes; accepted are 1 to 250 bytes",
+    ),
     (
         "long name",
         lambda c: c.put("x" * 251, SMALL),
@@ -50,7 +55,8 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "dates",
         lambda c: c.put("u", np.zeros(2, "M8[s]")),
         errors.DTypeError,
-        "stage.put: elements of type datetime64[s] cannot be staged; accepted are bool, int, uint, float, complex and void",
+        "stage.put: elements of type datetime64[s] cannot be staged; "
+        "accepted are bool, int, uint, float, complex and void",
     ),
     (
         "byte-swapped",
@@ -68,7 +74,8 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "list",
         lambda c: c.put("u", [1, 2]),
         errors.InvalidError,
-        "stage.put: a value of type list; accepted are NumPy arrays and contiguous bytes (a bytes-like object is required, not 'list')",
+        "stage.put: a value of type list; accepted are NumPy arrays and contiguous bytes "
+        "(a bytes-like object is required, not 'list')",
     ),
     (
         "overflowing shape",
@@ -116,7 +123,8 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "into another shape",
         lambda c: c.get("there", into=np.zeros((3, 2), "f4")),
         errors.ShapeError,
-        'stage.get: "there" version 0 has shape (2, 3) float32, the given array (3, 2) float32; give one of the same shape',
+        'stage.get: "there" version 0 has shape (2, 3) float32, the given array (3, 2) float32; '
+        "give one of the same shape",
     ),
     (
         "into another type",
@@ -146,7 +154,7 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "how",
         lambda c: c.wait(["u"], how="some"),  # type: ignore[arg-type]
         errors.InvalidError,
-        "stage.wait: how = 'some'; accepted are \"all\" and \"any\"",
+        'stage.wait: how = \'some\'; accepted are "all" and "any"',
     ),
     (
         "one name for a list",

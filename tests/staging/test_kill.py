@@ -44,7 +44,9 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_what_a_killed_client_held_is_free_again(outside: tuple[Process, str, str], start: Callable[..., Process]) -> None:
+def test_what_a_killed_client_held_is_free_again(
+    outside: tuple[Process, str, str], start: Callable[..., Process]
+) -> None:
     _, address, _ = outside
     with Client(address, namespace="t") as client:
         client.put("u", np.ones(30 << 20, "u1"))
@@ -61,11 +63,14 @@ def test_what_a_killed_client_held_is_free_again(outside: tuple[Process, str, st
         assert (client.get("mine") == np.arange(10)).all(), "what it had put stays"
 
 
-def test_a_killed_client_over_tcp_is_forgotten(outside: tuple[Process, str, str], start: Callable[..., Process]) -> None:
+def test_a_killed_client_over_tcp_is_forgotten(
+    outside: tuple[Process, str, str], start: Callable[..., Process]
+) -> None:
     _, address, tcp_address = outside
     waits = (
         "import sys; from thalweg.staging import Client\n"
-        "c = Client(sys.argv[1], namespace='t', token='correct horse'); print('in', flush=True); c.get('never', timeout_s=600)"
+        "c = Client(sys.argv[1], namespace='t', token='correct horse'); print('in', flush=True)\n"
+        "c.get('never', timeout_s=600)"
     )
     victim = start(waits, tcp_address)
     assert victim.line() == "in"

@@ -72,9 +72,13 @@ def test_drop_oldest_makes_room_and_spares_what_is_read() -> None:
 
 
 def test_an_array_larger_than_the_limit_is_refused_at_once() -> None:
-    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
-        with pytest.raises(FullError, match="an array of 9 MiB is larger than the memory limit of 8 MiB; raise the limit"):
-            client.put("u", np.zeros(9 << 20, "u1"))
+    refusal = "an array of 9 MiB is larger than the memory limit of 8 MiB; raise the limit"
+    with (
+        Server(memory_limit_bytes=LIMIT) as server,
+        Client(server.address) as client,
+        pytest.raises(FullError, match=refusal),
+    ):
+        client.put("u", np.zeros(9 << 20, "u1"))
 
 
 def test_a_writer_that_gives_up_takes_nothing_with_it() -> None:
@@ -101,7 +105,7 @@ def test_memory_of_other_sizes_is_found_again() -> None:
 def test_a_writer_of_another_process_gets_the_spare_memory_of_an_idle_one(outside: tuple[object, str, str]) -> None:
     _, address, _ = outside
     with Client(address, namespace="t") as idle, Client(address, namespace="t") as busy:
-        for n in range(3):
+        for _ in range(3):
             idle.put("mine", MIB, replace=True)
         assert idle.stats()["granted_bytes"] == 1 << 20
         busy.put("all", np.zeros(125 << 19, "u1"), timeout_s=10)  # 62.5 of 64 MiB

@@ -9,7 +9,6 @@ import select
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 
 _IN_MOVED_TO, _IN_CREATE, _IN_DELETE_SELF = 0x80, 0x100, 0x400
 # statfs f_type of file systems on which every writer is on this node: a rename there always raises an event here.
@@ -57,34 +56,46 @@ def dependable(path: Path) -> bool:
 
 
 class DirectoryWatch:
-    """Sleeps until something is renamed into one of some directories.
+    """Sleeps until something is renamed into one of some directories. Keep it: ending one costs milliseconds.
 
-    Make the watch first, look for the file second, sleep third: then no rename is missed.
+    Watch the directories first, look for the file second, sleep third: then no rename is missed.
 
     Parameters
     ----------
-    directories : iterable of Path
-        Directories that exist.
     use_inotify : bool
         False: poll with a pause that grows from 0.5 ms to 50 ms.
     """
 
-    def __init__(self, directories: Iterable[Path], *, use_inotify: bool) -> None:
+    def __init__(self, *, use_inotify: bool) -> None:
         self._fd = -1
         self._pause_s = _SHORTEST_POLL_S
+        self._watched: set[Path] = set()
         if not use_inotify:
             return
-        try:
+        with contextlib.suppress(OSError):  # the user's limit on instances is reached: polling still works
             self._fd = _calls().inotify_init()
-            for directory in dict.fromkeys(directories):
-                _calls().add_watch(self._fd, directory, _IN_MOVED_TO | _IN_CREATE | _IN_DELETE_SELF)
             self._poll = select.poll()
             self._poll.register(self._fd, select.POLLIN)
+
+    def watch(self, directories: Iterable[Path]) -> None:
+        """Watch `directories`, which exist (else FileNotFoundError), from now on; what happened before is forgotten."""
+        self._pause_s = _SHORTEST_POLL_S
+        if self._fd < 0:
+            return
+        self._drain()
+        try:
+            for directory in set(directories) - self._watched:
+                _calls().add_watch(self._fd, directory, _IN_MOVED_TO | _IN_CREATE | _IN_DELETE_SELF)
+                self._watched.add(directory)
         except FileNotFoundError:
-            self.close()
             raise
         except OSError:  # the user's limit on watches is reached: polling still works
             self.close()
+
+    def _drain(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while len(os.read(self._fd, 65536)) > 32768:
+                pass
 
     def sleep(self, until: float) -> None:
         """Block until something happened, or ``time.monotonic()`` is `until`. May wake up for nothing."""
@@ -96,19 +107,10 @@ class DirectoryWatch:
             self._pause_s = min(self._pause_s * 2, _LONGEST_POLL_S)
             return
         self._poll.poll(min(left, _SAFETY_POLL_S) * 1000)
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._fd, 65536)
+        self._drain()
 
     def close(self) -> None:
         """Give the descriptor back."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def __enter__(self) -> DirectoryWatch:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -10,7 +10,8 @@ import os
 import time
 import urllib.parse
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from thalweg.errors import CorruptDataError, FullError, ServerGoneError
 _LONGEST_NAME = 180
 _FIRST_READ = 4096
 _MAP_FROM_BYTES = 64 * 1024
+_IDLE_WATCHES = 4
 _temporary = itertools.count()
 
 
@@ -52,6 +54,7 @@ class ShardedFiles(Backend):
         if not self._root.is_dir():
             raise ServerGoneError(f"{self.name}: {self._root} is not there; start the server first (ServerManager)")
         self._use_inotify = dependable(self._root)
+        self._idle: deque[DirectoryWatch] = deque()
 
     def write(self, key: str, value: Packed, *, checksum: bool) -> None:
         header, payload = value.encode(checksum)
@@ -129,11 +132,11 @@ class ShardedFiles(Backend):
         ready = [key for key, path in paths.items() if os.path.exists(path)]
         if enough(ready, keys, how) or timeout_s <= 0:
             return ready
-        try:
-            watch = DirectoryWatch((path.parent for path in paths.values()), use_inotify=self._use_inotify)
-        except FileNotFoundError:
-            raise self._gone() from None
-        with watch:
+        with self._watching() as watch:
+            try:
+                watch.watch(path.parent for path in paths.values())
+            except FileNotFoundError:
+                raise self._gone() from None
             while True:
                 ready = [key for key, path in paths.items() if os.path.exists(path)]
                 if enough(ready, keys, how) or time.monotonic() >= until:
@@ -142,8 +145,25 @@ class ShardedFiles(Backend):
                     self._check()
                 watch.sleep(until)
 
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[DirectoryWatch]:
+        """A watch for this thread alone, kept for the next wait."""
+        try:
+            watch = self._idle.pop()
+        except IndexError:
+            watch = DirectoryWatch(use_inotify=self._use_inotify)
+        try:
+            yield watch
+        finally:
+            if len(self._idle) < _IDLE_WATCHES:
+                self._idle.append(watch)
+            else:
+                watch.close()
+
     def close(self) -> None:
-        return None
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _path(self, key: str) -> Path:
         return self._shards[zlib.crc32(key.encode()) % len(self._shards)] / file_name(key)

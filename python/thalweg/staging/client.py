@@ -31,8 +31,8 @@ class Entry(NamedTuple):
 class Loan:
     """Memory of the service in which an array is made in place; made by `Client.loan`.
 
-    As a context manager it gives the writable array and publishes it on leaving, or gives the memory back when the block
-    raised. The array must not be written afterwards; it is marked read-only.
+    As a context manager it gives the writable array and publishes it on leaving, or gives the memory back when the
+    block raised. The array must not be written afterwards; it is marked read-only.
     """
 
     def __init__(self, native: _native.Loan) -> None:
@@ -131,7 +131,7 @@ class Client:
         version : int
             The time step, at least 0.
         replace : bool
-            Whether an existing version may be replaced, at once for all readers; those who hold a view keep the old one.
+            Whether an existing version may be replaced, at once for all readers; who holds a view keeps the old one.
         timeout_s : float
             How long to wait for room when memory is full and the server's policy is to block.
 
@@ -293,5 +293,6 @@ def _array_of(operation: str, value: Any) -> tuple[npt.NDArray[Any], bool]:
         return np.frombuffer(value, dtype=np.uint8), True
     except (TypeError, ValueError, BufferError) as error:
         raise InvalidError(
-            f"{operation}: a value of type {type(value).__name__}; accepted are NumPy arrays and contiguous bytes ({error})"
+            f"{operation}: a value of type {type(value).__name__}; accepted are NumPy arrays and contiguous bytes "
+            f"({error})"
         ) from None

@@ -16,16 +16,16 @@ class Server:
     memory_limit_bytes : int, optional
         The most memory that arrays may take, at least 1 MiB. Default: half of what is available.
     when_full : {"block", "fail", "drop_oldest"}
-        What a put does when the limit is reached: wait within its deadline, raise `FullError`, or drop the oldest versions
-        that nobody is reading.
+        What a put does when the limit is reached: wait within its deadline, raise `FullError`, or drop the oldest
+        versions that nobody is reading.
     socket : str, optional
         Name of the Unix socket: a path, or ``@name`` in Linux's abstract space. Default: a fresh abstract name, which
         leaves nothing in the file system.
     listen : str, optional
         ``"host:port"`` to serve other nodes over TCP as well; port 0 takes a free one.
     token : str, optional
-        Secret of at least 8 characters that clients over TCP must give; needed with `listen`. It is not encrypted on the
-        way: use it within a trusted network.
+        Secret of at least 8 characters that clients over TCP must give; needed with `listen`. It is not encrypted on
+        the way: use it within a trusted network.
 
     Raises
     ------
@@ -67,11 +67,11 @@ class Server:
         return self._native.tcp_address
 
     def stats(self) -> dict[str, int]:
-        """Counters of the service: clients, entries, bytes held, granted, retired and taken, puts, deletes, drops, waits."""
+        """Counters of the service: clients, entries, bytes held, granted, retired and taken, puts, deletes, waits."""
         return self._native.stats()
 
     def close(self) -> None:
-        """Stop serving. Clients get `ServerGoneError`; views that they hold stay valid. Blocks until threads have ended."""
+        """Stop serving. Clients get `ServerGoneError`; their views stay valid. Blocks until the threads have ended."""
         self._native.close()
 
     def __enter__(self) -> Server:
