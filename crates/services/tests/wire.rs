@@ -30,7 +30,7 @@ fn grant() -> Grant {
 
 fn requests() -> Vec<Request> {
     vec![
-        Request::Reserve { bytes: Bytes(1 << 33), within: Nanos(5) },
+        Request::Reserve { bytes: Bytes(1 << 33), unless: Some(key()), within: Nanos(5) },
         Request::Put { grant: 7, key: key(), shape: shape(), replace: true },
         Request::Abandon { grant: u64::MAX },
         Request::Wait { keys: vec![key(), key()], all: false, within: Nanos(u64::MAX) },

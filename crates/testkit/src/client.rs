@@ -166,8 +166,10 @@ impl Client {
                         return None;
                     }
                 }
+                let unless = (!replace).then(|| key.clone());
                 self.doing = Doing::Reserving { key, bytes, replace };
-                self.ask(now, Request::Reserve { bytes: Bytes(bytes), within: Nanos(chance.below(2000)) })
+                let within = Nanos(chance.below(2000));
+                self.ask(now, Request::Reserve { bytes: Bytes(bytes), unless, within })
             }
             5..=8 => match toy.find(hash(&self.namespace, &key)) {
                 Some((ticket, location)) => {

@@ -47,6 +47,8 @@ pub enum Request {
     Reserve {
         /// How much.
         bytes: Bytes,
+        /// The version to be put, unless it may replace one: when it is there, this is refused at once.
+        unless: Option<Key>,
         /// How long to wait for room.
         within: Nanos,
     },

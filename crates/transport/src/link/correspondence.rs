@@ -1,7 +1,7 @@
 //! Requests and replies of many threads over one link: each caller gets the reply to its own request.
 
 use super::{now, Patience};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
@@ -20,9 +20,9 @@ const GIVEN_UP_MAX: usize = 1024;
 #[derive(Debug)]
 struct State<R> {
     next: u64,
-    expected: HashSet<u64>,
+    expected: Vec<u64>,
     given_up: BTreeSet<u64>,
-    arrived: HashMap<u64, R>,
+    arrived: Vec<(u64, R)>,
     reading: bool,
 }
 
@@ -33,10 +33,26 @@ pub struct Correspondence<R> {
     changed: Condvar,
 }
 
+// Few requests are under way at a time: lists are quicker than maps.
 impl<R> State<R> {
+    fn drop_expected(&mut self, id: u64) {
+        self.expected.retain(|e| *e != id);
+    }
+
+    fn has_arrived(&self, id: u64) -> bool {
+        self.arrived.iter().any(|(a, _)| *a == id)
+    }
+
+    fn take_arrived(&mut self, id: u64) -> Option<R> {
+        let at = self.arrived.iter().position(|(a, _)| *a == id)?;
+        Some(self.arrived.swap_remove(at).1)
+    }
+
     fn take_in(&mut self, id: u64, reply: R) -> Option<R> {
         if self.expected.contains(&id) {
-            self.arrived.entry(id).or_insert(reply);
+            if !self.has_arrived(id) {
+                self.arrived.push((id, reply));
+            }
             return None;
         }
         self.given_up.remove(&id).then_some(reply)
@@ -47,9 +63,9 @@ impl<R> Default for Correspondence<R> {
     fn default() -> Self {
         let state = State {
             next: 1,
-            expected: HashSet::new(),
+            expected: Vec::new(),
             given_up: BTreeSet::new(),
-            arrived: HashMap::new(),
+            arrived: Vec::new(),
             reading: false,
         };
         Correspondence { state: Mutex::new(state), changed: Condvar::new() }
@@ -66,20 +82,20 @@ impl<R> Correspondence<R> {
         let mut state = self.lock();
         let id = state.next;
         state.next += 1;
-        state.expected.insert(id);
+        state.expected.push(id);
         id
     }
 
     /// The reply to `id` has come another way.
     pub fn forget(&self, id: u64) {
-        self.lock().expected.remove(&id);
+        self.lock().drop_expected(id);
     }
 
     /// Nobody waits for the reply to `id` any more; gives it back if it has come.
     pub fn close(&self, id: u64) -> Option<R> {
         let mut state = self.lock();
-        state.expected.remove(&id);
-        let arrived = state.arrived.remove(&id);
+        state.drop_expected(id);
+        let arrived = state.take_arrived(id);
         if arrived.is_none() {
             state.given_up.insert(id);
             if state.given_up.len() > GIVEN_UP_MAX {
@@ -113,8 +129,8 @@ impl<R> Correspondence<R> {
         let deadline = now().after(patience.within);
         let mut state = self.lock();
         loop {
-            if let Some(reply) = state.arrived.remove(&id) {
-                state.expected.remove(&id);
+            if let Some(reply) = state.take_arrived(id) {
+                state.drop_expected(id);
                 return Ok(reply);
             }
             let left = deadline.since(now());
@@ -151,7 +167,7 @@ impl<R> Correspondence<R> {
                 }
                 Ok(None) => {
                     // Replies come through `deliver`: wait there like everybody else.
-                    if !state.arrived.contains_key(&id) {
+                    if !state.has_arrived(id) {
                         let (again, out) = self
                             .changed
                             .wait_timeout(state, slice.duration())

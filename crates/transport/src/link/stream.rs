@@ -1,8 +1,10 @@
 //! The link between nodes: TCP with framed messages and bulk bytes straight from and into their place.
 
 use super::{now, Patience};
+use rustix::net::sockopt;
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
 /// The longest frame in bytes, bulk bytes not counted.
@@ -45,6 +47,14 @@ impl Stream {
         stream.set_nodelay(true).map_err(io)?;
         stream.set_read_timeout(Some(Patience::SLICE.duration())).map_err(io)?;
         stream.set_write_timeout(Some(Patience::SLICE.duration())).map_err(io)?;
+        // A node that lost its power says nothing: the kernel asks it after half a minute of silence.
+        let probe = || -> rustix::io::Result<()> {
+            sockopt::set_socket_keepalive(&stream, true)?;
+            sockopt::set_tcp_keepidle(&stream, Duration::from_secs(30))?;
+            sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(10))?;
+            sockopt::set_tcp_keepcnt(&stream, 3)
+        };
+        probe().map_err(|e| Error::io("link.stream", e))?;
         Ok(Stream(stream))
     }
 

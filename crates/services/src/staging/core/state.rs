@@ -151,7 +151,10 @@ impl Staging {
         out: &mut Vec<Output>,
     ) -> Option<Reply> {
         match body {
-            Request::Reserve { bytes, within } => self.reserve(from, id, bytes, within, ground, out),
+            Request::Reserve { bytes, unless, within } => match unless.map(|key| (namespace, key)) {
+                Some(place) if self.entries.contains_key(&place) => Some(there_already(&place)),
+                _ => self.reserve(from, id, bytes, within, ground, out),
+            },
             Request::Put { grant, key, shape, replace } => {
                 Some(self.put(from, grant, (namespace, key), shape, replace, ground, out))
             }
@@ -253,8 +256,7 @@ impl Staging {
             return Err(refused(Kind::Shape, "stage.put", detail));
         }
         if there && !replace {
-            let detail = format!("{} is there already; put a new version, or replace it", place.1);
-            return Err(refused(Kind::Exists, "stage.put", detail));
+            return Err(there_already(place));
         }
         let most = self.config.entries_max();
         if !there && self.entries.len() >= most {
@@ -317,6 +319,11 @@ impl Staging {
             .collect();
         Reply::Entries { entries, more: rest.next().is_some() }
     }
+}
+
+fn there_already(place: &Place) -> Reply {
+    let detail = format!("{} is there already; put a new version, or replace it", place.1);
+    refused(Kind::Exists, "stage.put", detail)
 }
 
 pub(super) fn refused(kind: Kind, operation: &str, detail: impl std::fmt::Display) -> Reply {

@@ -10,6 +10,7 @@ use thalweg_foundation::array::{gather, scatter, Layout, Shape, Strides};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Result};
 use thalweg_transport::link::{now, Patience};
+use thalweg_transport::process;
 
 /// Who a client is.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ pub struct Identity {
 impl Identity {
     fn hello(self) -> Hello {
         let Identity { name, namespace, token } = self;
-        Hello { protocol: PROTOCOL, name, pid: std::process::id(), namespace, token }
+        Hello { protocol: PROTOCOL, name, pid: process::id(), namespace, token }
     }
 }
 
@@ -170,7 +171,7 @@ impl Client {
             let detail = format!("address {address:?}; accepted are unix:NAME and tcp:HOST:PORT");
             return Err(Error::new(Kind::Invalid, "stage.connect", detail));
         };
-        Ok(Client { way, made_in: std::process::id() })
+        Ok(Client { way, made_in: process::id() })
     }
 
     /// Joins the service of this process.
@@ -178,7 +179,7 @@ impl Client {
     /// # Errors
     /// `Gone` when it is closing.
     pub fn within(host: Arc<Host>, identity: Identity) -> Result<Client> {
-        Client::join(host, identity, std::process::id())
+        Client::join(host, identity, process::id())
     }
 
     /// Joins the service of this process for a client on another node, whose process is `pid` there.
@@ -193,11 +194,11 @@ impl Client {
         let namespace = identity.namespace.clone();
         let hello = Hello { pid, ..identity.hello() };
         let local = Local::join(host, hello)?;
-        Ok(Client { way: Way::Shared(Shared::new(Box::new(local), namespace)), made_in: std::process::id() })
+        Ok(Client { way: Way::Shared(Shared::new(Box::new(local), namespace)), made_in: process::id() })
     }
 
     fn way(&self) -> Result<&Way> {
-        let here = std::process::id();
+        let here = process::id();
         if here == self.made_in {
             return Ok(&self.way);
         }

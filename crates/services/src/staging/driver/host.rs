@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Bell, Control};
 use thalweg_transport::memory::Segment;
+use thalweg_transport::process;
 
 /// The way of replies to one client.
 pub trait Delivery: Send {
@@ -40,7 +41,7 @@ impl Host {
     /// The host in this process that listens at `address`.
     pub fn here(address: &str) -> Option<Arc<Host>> {
         let here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        here.get(address).and_then(Weak::upgrade).filter(|host| host.made_in == std::process::id())
+        here.get(address).and_then(Weak::upgrade).filter(|host| host.made_in == process::id())
     }
 
     /// Lets clients of this process find the host under `address`.
@@ -67,7 +68,7 @@ impl Host {
             next_peer: 1,
             closed: false,
         };
-        Ok(Host { state: Mutex::new(state), directory, alarm: Bell::new()?, made_in: std::process::id() })
+        Ok(Host { state: Mutex::new(state), directory, alarm: Bell::new()?, made_in: process::id() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

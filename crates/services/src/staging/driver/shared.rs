@@ -193,7 +193,7 @@ impl Shared {
         }
     }
 
-    fn grant(&self, bytes: Bytes, patience: Patience<'_>) -> Result<Grant> {
+    fn grant(&self, bytes: Bytes, unless: Option<Key>, patience: Patience<'_>) -> Result<Grant> {
         let most = bytes.0 + bytes.0 / 8 + 64;
         let mut spares = lock(&self.spares);
         while let Some(at) = spares.iter().position(|g| (bytes.0..=most).contains(&g.bytes.0)) {
@@ -203,7 +203,7 @@ impl Shared {
             }
         }
         drop(spares);
-        match self.ask(Request::Reserve { bytes, within: patience.within }, patience)? {
+        match self.ask(Request::Reserve { bytes, unless, within: patience.within }, patience)? {
             Reply::Granted(grant) => Ok(grant),
             other => Err(unexpected(&other)),
         }
@@ -220,11 +220,8 @@ impl Shared {
         replace: bool,
         patience: Patience<'_>,
     ) -> Result<SharedLoan> {
-        if !replace && self.exists(&key, patience)? {
-            let detail = format!("{key} is there already; put a new version, or replace it");
-            return Err(Error::new(Kind::Exists, "stage.put", detail));
-        }
-        let grant = self.grant(shape.size(), patience)?;
+        let unless = (!replace).then(|| key.clone());
+        let grant = self.grant(shape.size(), unless, patience)?;
         let mut loan = SharedLoan {
             client: self.clone(),
             grant: Some(grant.id),
