@@ -80,6 +80,51 @@ def test_a_killed_client_over_tcp_is_forgotten(
         until(lambda: client.stats()["waiting_now"] == 0 and client.stats()["clients"] == 1)
 
 
+def test_a_killed_writer_that_waited_for_room_over_tcp_holds_nobody_up(
+    outside: tuple[Process, str, str], start: Callable[..., Process]
+) -> None:
+    _, address, tcp_address = outside
+    writes = (
+        "import sys, numpy as np; from thalweg.staging import Client\n"
+        "c = Client(sys.argv[1], namespace='t', token='correct horse'); print('in', flush=True)\n"
+        "c.put('big', np.zeros(20 << 20, 'u1'), timeout_s=3600)"
+    )
+    with Client(address, namespace="t") as client:
+        client.put("u", np.zeros(60 << 20, "u1"))
+        victim = start(writes, tcp_address)
+        assert victim.line() == "in"
+        until(lambda: client.stats()["blocked_now"] == 1)
+        victim.kill()
+        client.put("small", np.zeros(1000, "u1"), timeout_s=30)
+        assert client.stats()["blocked_now"] == 0 and not client.exists("big")
+
+
+def test_a_view_is_dropped_at_once_while_the_server_is_stopped(outside: tuple[Process, str, str]) -> None:
+    process, address, _ = outside
+    keys = [("x" * 240 + str(n), 0) for n in range(512)]
+    with Client(address, namespace="t") as client:
+        client.put("u", np.zeros(1000))
+        views = [client.get("u")]
+        client.put("u", np.ones(1000), replace=True)
+        process.popen.send_signal(signal.SIGSTOP)
+        failures: list[BaseException] = []
+
+        def wait() -> None:
+            try:
+                client.wait(keys, timeout_s=1)
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=wait) for _ in range(8)]  # more than the ring holds
+        [thread.start() for thread in threads]
+        views.clear()
+        [thread.join(60) for thread in threads]
+        process.popen.send_signal(signal.SIGCONT)
+        assert len(failures) == 8 and {type(f) for f in failures} == {ServerGoneError}
+        assert "did not answer in time" in str(failures[0])
+        until(lambda: client.stats()["retired_bytes"] == 0)
+
+
 @pytest.mark.parametrize("link", [1, 2], ids=["shared-memory", "tcp"])
 def test_a_killed_server_fails_everybody_and_hangs_nobody(outside: tuple[Process, str, str], link: int) -> None:
     before = files()

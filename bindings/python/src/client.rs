@@ -225,8 +225,4 @@ impl Loan {
             self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience)
         })
     }
-
-    fn discard(&self, py: Python<'_>) {
-        py.detach(|| self.loan.lock().unwrap_or_else(PoisonError::into_inner).discard());
-    }
 }

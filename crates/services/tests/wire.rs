@@ -30,7 +30,7 @@ fn grant() -> Grant {
 
 fn requests() -> Vec<Request> {
     vec![
-        Request::Reserve { bytes: Bytes(1 << 33), unless: Some(key()), within: Nanos(5) },
+        Request::Reserve { bytes: Bytes(1 << 33), key: key(), replace: false, within: Nanos(5) },
         Request::Put { grant: 7, key: key(), shape: shape(), replace: true },
         Request::Abandon { grant: u64::MAX },
         Request::Wait { keys: vec![key(), key()], all: false, within: Nanos(u64::MAX) },
@@ -190,6 +190,7 @@ fn frames_between_nodes_survive_an_attack() {
     let good: Vec<Vec<u8>> = [
         RemoteReply::Welcome,
         RemoteReply::Value(shape()),
+        RemoteReply::Room,
         RemoteReply::Stored,
         RemoteReply::Exists(true),
         RemoteReply::Answer(Reply::Dropped(3)),

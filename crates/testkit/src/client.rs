@@ -166,10 +166,9 @@ impl Client {
                         return None;
                     }
                 }
-                let unless = (!replace).then(|| key.clone());
-                self.doing = Doing::Reserving { key, bytes, replace };
+                self.doing = Doing::Reserving { key: key.clone(), bytes, replace };
                 let within = Nanos(chance.below(2000));
-                self.ask(now, Request::Reserve { bytes: Bytes(bytes), unless, within })
+                self.ask(now, Request::Reserve { bytes: Bytes(bytes), key, replace, within })
             }
             5..=8 => match toy.find(hash(&self.namespace, &key)) {
                 Some((ticket, location)) => {

@@ -1,6 +1,6 @@
 //! Toy memory: segments are vectors, the directory is a map, leases and spares are lists.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::Bytes;
 use thalweg_services::staging::core::{Ground, PeerId};
@@ -78,6 +78,10 @@ impl Ground for Toy {
             held = true;
         }
         held
+    }
+
+    fn still_leased(&mut self, tickets: &BTreeSet<Ticket>) -> BTreeSet<Ticket> {
+        tickets.iter().copied().filter(|ticket| self.leased(*ticket)).collect()
     }
 
     fn offer(&mut self, peer: PeerId, grant: u64) -> bool {

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 use thalweg_foundation::{Kind, Nanos, Result};
-use thalweg_transport::link::{Bell, Channel, Control, Listener, Patience, Side, Socket, Stream};
+use thalweg_transport::link::{now, Bell, Channel, Control, Listener, Patience, Side, Socket, Stream};
 use thalweg_transport::memory::Segment;
 
 const SOON: Nanos = Nanos(30_000_000);
@@ -19,7 +19,11 @@ trait End: Send + 'static {
 
 impl End for Channel {
     fn send(&self, message: &[u8]) -> Result<()> {
-        Channel::send(self, message, Patience::of(LATE))
+        let start = now();
+        while !self.try_send(message)? {
+            self.wait_for_room(start, Patience::of(LATE))?;
+        }
+        Ok(())
     }
 
     fn receive(&self, within: Nanos) -> Result<Vec<u8>> {

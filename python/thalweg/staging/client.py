@@ -32,22 +32,26 @@ class Loan:
     """Memory of the service in which an array is made in place; made by `Client.loan`.
 
     As a context manager it gives the writable array and publishes it on leaving, or gives the memory back when the
-    block raised. The array must not be written afterwards; it is marked read-only.
+    block raised. The array is marked read-only then; arrays that were made from it (slices, views) are not, and must
+    not be written any more.
     """
 
     def __init__(self, native: _native.Loan) -> None:
-        self._native = native
+        self._native: _native.Loan | None = native
         self.array: npt.NDArray[Any] = native.array()
 
     def commit(self) -> None:
         """Publish the array. Raises `ExistsError` when somebody else put that version meanwhile."""
         self.array.flags.writeable = False
+        if self._native is None:
+            raise InvalidError("stage.put: this loan has ended already; take a new one")
         self._native.commit()
 
     def discard(self) -> None:
-        """Give the memory back without publishing anything."""
+        """Publish nothing. The memory is given back as soon as no array shows it any more."""
         self.array.flags.writeable = False
-        self._native.discard()
+        self.array = np.empty(0, self.array.dtype)
+        self._native = None
 
     def __enter__(self) -> npt.NDArray[Any]:
         return self.array

@@ -184,18 +184,28 @@ impl<'a> Hazards<'a> {
     /// Whether this client holds a lease on `ticket`; if so, it will tell when it ends one. Only the service calls this,
     /// after it withdrew the entry.
     pub fn holds(&self, ticket: Ticket) -> bool {
-        if !self.any(ticket) {
-            return false;
+        !self.held(&|t| t == ticket).is_empty()
+    }
+
+    /// Which of the `wanted` tickets this client holds leases on; if any, it will tell when it ends one. Only the service
+    /// calls this, after it withdrew the entries.
+    pub fn held(&self, wanted: &dyn Fn(Ticket) -> bool) -> Vec<Ticket> {
+        if self.of_interest(wanted).next().is_none() {
+            return Vec::new();
         }
         self.words[NOTIFY].store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        self.any(ticket)
+        self.of_interest(wanted).collect()
     }
 
-    fn any(&self, ticket: Ticket) -> bool {
+    fn of_interest<'w>(
+        &self,
+        wanted: &'w dyn Fn(Ticket) -> bool,
+    ) -> impl Iterator<Item = Ticket> + use<'a, 'w> {
         let most = self.words.len() - HEAD_WORDS;
         let high = (self.words[HIGH].load(Ordering::Relaxed) as usize).min(most);
-        self.words[HEAD_WORDS..HEAD_WORDS + high].iter().any(|word| word.load(Ordering::Acquire) == ticket.0)
+        let leases = self.words[HEAD_WORDS..HEAD_WORDS + high].iter();
+        leases.map(|word| Ticket(word.load(Ordering::Acquire))).filter(|ticket| wanted(*ticket))
     }
 }
 

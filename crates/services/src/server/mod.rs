@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use thalweg_foundation::{Bytes, Error, Kind, Result};
 use thalweg_transport::link::{now, Listener};
 use thalweg_transport::memory::available;
+use thalweg_transport::process;
 
 /// Slots of the directory: half as many versions can be held.
 const SLOTS: usize = 1 << 16;
@@ -38,6 +39,7 @@ pub struct Server {
     address: String,
     tcp: Option<tcp::Listening>,
     node: Option<JoinHandle<()>>,
+    made_in: u32,
 }
 
 fn fresh_name() -> String {
@@ -62,6 +64,7 @@ impl Server {
             let detail = "listening on TCP without a token of at least 8 characters; give a token";
             return Err(Error::new(Kind::Invalid, "server", detail));
         }
+        more_descriptors();
         let when_full = settings.when_full;
         let config = Config { limit, when_full, slots: SLOTS, waits_per_client: WAITS_PER_CLIENT };
         let host = Arc::new(Host::new(config)?);
@@ -74,7 +77,7 @@ impl Server {
         };
         let node = node::start(host.clone(), listener)?;
         host.known_as(&address);
-        Ok(Server { host, address, tcp, node: Some(node) })
+        Ok(Server { host, address, tcp, node: Some(node), made_in: process::id() })
     }
 
     /// The address for clients on this node, `unix:NAME`.
@@ -99,6 +102,11 @@ impl Server {
 
     /// Stops serving; clients get `Gone`, views that they hold stay valid.
     pub fn close(&mut self) {
+        if process::id() != self.made_in {
+            // A forked child's copy: the threads and the sockets are its parent's.
+            std::mem::forget((self.tcp.take(), self.node.take()));
+            return;
+        }
         self.host.close();
         if let Some(tcp) = self.tcp.take() {
             tcp.stop();
@@ -113,6 +121,13 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Allows this process as many descriptors as it may have: a client takes five.
+fn more_descriptors() {
+    use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 /// Checks what a client says of itself.

@@ -23,6 +23,10 @@ const FIRST: u64 = 1;
 /// Connections that have not introduced themselves yet.
 const STRANGERS_MAX: usize = 256;
 const CLIENTS_MAX: usize = 4096;
+/// A connection that does not introduce itself is closed after this.
+const HELLO_WITHIN: Nanos = Nanos(5_000_000_000);
+/// How long to wait after a connection could not be accepted.
+const PAUSE: Nanos = Nanos(200_000_000);
 /// Messages taken from one client before the others have their turn.
 const TURN: usize = 256;
 /// A client that does not read what it asked for is not waited for longer than this.
@@ -39,6 +43,7 @@ struct Client {
 struct Stranger {
     socket: Socket,
     pid: u32,
+    since: Nanos,
 }
 
 struct Ringing {
@@ -67,6 +72,8 @@ struct Serving {
     watch: Watch,
     clients: BTreeMap<u64, Client>,
     strangers: BTreeMap<u64, Stranger>,
+    /// No descriptors are left: new clients wait in the listener's queue until this time.
+    pause: Option<Nanos>,
     next: u64,
     buffer: Vec<u8>,
 }
@@ -82,6 +89,7 @@ pub(super) fn start(host: Arc<Host>, listener: Listener) -> Result<JoinHandle<()
         watch,
         clients: BTreeMap::new(),
         strangers: BTreeMap::new(),
+        pause: None,
         next: FIRST,
         buffer: Vec::new(),
     };
@@ -95,7 +103,8 @@ impl Serving {
         while !self.host.is_closed() {
             let (deadline, broken) = self.host.tick();
             broken.into_iter().for_each(|peer| self.give_up(peer));
-            let within = deadline.map(|at| at.since(now()));
+            let chores = self.chores();
+            let within = [deadline, chores].into_iter().flatten().min().map(|at| at.since(now()));
             events.clear();
             if self.watch.wait(within, &mut events).is_err() {
                 break;
@@ -132,9 +141,38 @@ impl Serving {
         }
     }
 
+    /// Lets go of connections that do not introduce themselves, and listens again after a pause; when to call this next.
+    fn chores(&mut self) -> Option<Nanos> {
+        let now = now();
+        let silent: Vec<u64> = self
+            .strangers
+            .iter()
+            .filter(|(_, s)| s.since.after(HELLO_WITHIN) <= now)
+            .map(|(n, _)| *n)
+            .collect();
+        for n in silent {
+            if let Some(stranger) = self.strangers.remove(&n) {
+                self.watch.remove(stranger.socket.fd());
+            }
+        }
+        if self.pause.is_some_and(|until| until <= now) {
+            let listening = self.watch.readable(self.listener.fd(), LISTENER).is_ok();
+            self.pause = (!listening).then(|| now.after(PAUSE));
+        }
+        let stranger = self.strangers.values().map(|s| s.since.after(HELLO_WITHIN)).min();
+        [stranger, self.pause].into_iter().flatten().min()
+    }
+
     fn accept(&mut self) {
-        let Ok((socket, pid)) = self.listener.accept() else {
-            return;
+        let (socket, pid) = match self.listener.accept() {
+            Ok(accepted) => accepted,
+            Err(e) => {
+                if e.kind == Kind::Io {
+                    self.watch.remove(self.listener.fd());
+                    self.pause = Some(now().after(PAUSE));
+                }
+                return;
+            }
         };
         let full = self.strangers.len() >= STRANGERS_MAX || self.clients.len() >= CLIENTS_MAX;
         if full || socket.set_patience(SEND_WITHIN).is_err() {
@@ -145,13 +183,13 @@ impl Serving {
         let n = self.next;
         self.next += 1;
         if self.watch.readable(socket.fd(), n * 4 + SOCKET).is_ok() {
-            self.strangers.insert(n, Stranger { socket, pid });
+            self.strangers.insert(n, Stranger { socket, pid, since: now() });
         }
     }
 
     /// Reads a new connection's first message and takes the client in.
     fn introduce(&mut self, n: u64) {
-        let Some(Stranger { socket, pid }) = self.strangers.remove(&n) else {
+        let Some(Stranger { socket, pid, .. }) = self.strangers.remove(&n) else {
             return;
         };
         let hello = match Handshake::receive(&socket) {
@@ -175,6 +213,12 @@ impl Serving {
             }
             Err(e) => {
                 self.watch.remove(socket.fd());
+                let e = match e.kind {
+                    Kind::Io => {
+                        Error::new(Kind::Full, "stage.connect: the server cannot take another client", e)
+                    }
+                    _ => e,
+                };
                 let _ = Handshake::Refused(e).send(&socket, &[]);
             }
         }

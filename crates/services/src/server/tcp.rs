@@ -10,9 +10,11 @@ use std::thread::JoinHandle;
 use subtle::ConstantTimeEq;
 use thalweg_foundation::array::Shape;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
-use thalweg_transport::link::{Patience, Stream};
+use thalweg_transport::link::{now, Patience, Stream};
 
 const CONNECTIONS_MAX: usize = 1024;
+/// How long to wait after a connection could not be accepted.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
 /// A connection that does not introduce itself is closed after this.
 const HELLO_WITHIN: Nanos = Nanos(5_000_000_000);
 /// A connection on which nothing moves in the middle of a message is closed after this.
@@ -64,6 +66,10 @@ fn accept(host: &Arc<Host>, listener: &TcpListener, token: &Arc<str>) {
         if host.is_closed() {
             return;
         }
+        if stream.is_err() {
+            // No descriptors left: the connection stays in the queue until somebody has gone.
+            std::thread::sleep(PAUSE);
+        }
         let Ok(stream) = stream.map_err(|e| Error::io("server", e)).and_then(Stream::over) else {
             continue;
         };
@@ -97,14 +103,12 @@ struct Connection {
 }
 
 impl Connection {
-    fn next(&mut self, within: Nanos) -> Result<RemoteRequest> {
-        let host = self.host.clone();
-        let tick = || {
-            if host.is_closed() {
-                Err(Error::new(Kind::Gone, "server", "closing"))
-            } else {
-                Ok(())
-            }
+    /// The next request; `whole` is the longest that it may take to come as a whole.
+    fn next(&mut self, within: Nanos, whole: Nanos) -> Result<RemoteRequest> {
+        let (host, start) = (self.host.clone(), now());
+        let tick = || match host.is_closed() || now().since(start) > whole {
+            true => Err(Error::new(Kind::Gone, "server", "closing, or the client is too slow")),
+            false => Ok(()),
         };
         self.stream.receive(&mut self.frame, Patience { within, tick: &tick })?;
         debug_assert!(self.frame.len() <= MESSAGE_MAX);
@@ -114,7 +118,7 @@ impl Connection {
     }
 
     fn serve(mut self, token: &str) -> Result<()> {
-        let hello = match self.next(HELLO_WITHIN)? {
+        let hello = match self.next(HELLO_WITHIN, HELLO_WITHIN)? {
             RemoteRequest::Hello(hello) => hello,
             other => return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
         };
@@ -135,7 +139,7 @@ impl Connection {
         reply(&self.stream, &RemoteReply::Welcome, &[])?;
         loop {
             // An idle connection may stay; what ends it is the client's end or this server's.
-            let request = self.next(Nanos(u64::MAX))?;
+            let request = self.next(Nanos(u64::MAX), Nanos(u64::MAX))?;
             self.answer(&client, request)?;
         }
     }
@@ -193,8 +197,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives bulk bytes straight into granted memory. While there is no room, nothing is read: the connection itself
-    /// holds the client back.
+    /// Makes room first, so that the client's end is noticed while it waits, and then receives the bytes straight into it.
     fn put(
         &self,
         client: &Client,
@@ -203,33 +206,18 @@ impl Connection {
         replace: bool,
         within: Nanos,
     ) -> Result<()> {
-        let stored = match client.loan(key, shape, replace, Patience::of(within)) {
-            Ok(mut loan) => {
-                // SAFETY: the loan holds the bytes of its shape, and nobody else sees them.
-                let into = unsafe { std::slice::from_raw_parts_mut(loan.start(), shape.size().0 as usize) };
-                self.stream.bulk(into, Patience::of(STALL))?;
-                loan.commit(Patience::of(STALL))
-            }
-            Err(e) => {
-                self.skip(shape.size().0)?;
-                Err(e)
-            }
+        let mut loan = match client.loan(key, shape, replace, Patience { within, tick: &|| self.alive() }) {
+            Ok(loan) => loan,
+            Err(e) => return reply(&self.stream, &RemoteReply::Failed(e), &[]),
         };
-        let answer = match stored {
+        reply(&self.stream, &RemoteReply::Room, &[])?;
+        // SAFETY: the loan holds the bytes of its shape, and nobody else sees them.
+        let into = unsafe { std::slice::from_raw_parts_mut(loan.start(), shape.size().0 as usize) };
+        self.stream.bulk(into, Patience::of(STALL))?;
+        let answer = match loan.commit(Patience::of(STALL)) {
             Ok(()) => RemoteReply::Stored,
             Err(e) => RemoteReply::Failed(e),
         };
         reply(&self.stream, &answer, &[])
-    }
-
-    fn skip(&self, bytes: u64) -> Result<()> {
-        let mut left = bytes;
-        let mut scratch = vec![0; left.min(1 << 20) as usize];
-        while left > 0 {
-            let part = left.min(1 << 20) as usize;
-            self.stream.bulk(&mut scratch[..part], Patience::of(STALL))?;
-            left -= part as u64;
-        }
-        Ok(())
     }
 }

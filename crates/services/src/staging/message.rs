@@ -47,8 +47,10 @@ pub enum Request {
     Reserve {
         /// How much.
         bytes: Bytes,
-        /// The version to be put, unless it may replace one: when it is there, this is refused at once.
-        unless: Option<Key>,
+        /// The version to be put.
+        key: Key,
+        /// Whether it may replace one; else, when it is there, this is refused at once.
+        replace: bool,
         /// How long to wait for room.
         within: Nanos,
     },

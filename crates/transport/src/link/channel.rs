@@ -106,39 +106,41 @@ impl Channel {
         }
     }
 
-    /// Sends one message; one thread at a time. Waits for room if the ring is full.
+    /// Sends one message if there is room; one thread at a time. Never blocks.
     ///
     /// # Errors
-    /// `Gone` when the other end has closed, `Timeout` when it does not read.
-    pub fn send(&self, message: &[u8], patience: Patience<'_>) -> Result<()> {
+    /// `Invalid` when it is longer than any message may be.
+    pub fn try_send(&self, message: &[u8]) -> Result<bool> {
         let ring = self.rings().0;
-        let start = now();
-        loop {
-            match ring.push(message) {
-                Ok(true) => {
-                    self.theirs.ring();
-                    return Ok(());
-                }
-                Ok(false) => return Ok(()),
-                Err(_) if message.len() > ring.longest() => {
-                    let detail = format!("{} bytes; accepted are {}", message.len(), ring.longest());
-                    return Err(Error::new(Kind::Invalid, "link.channel", detail));
-                }
-                // A full ring is rare (its reader is slower than half a megabyte of messages): look again soon.
-                Err(_) => std::thread::sleep(std::time::Duration::from_micros(200)),
-            }
-            if self.socket.ended() {
-                return Err(Error::new(Kind::Gone, "link.channel", "the other end has closed"));
-            }
-            if now().since(start) > patience.within {
-                return Err(Error::new(
-                    Kind::Timeout,
-                    "link.channel",
-                    "the other end does not read its messages",
-                ));
-            }
-            (patience.tick)()?;
+        if message.len() > ring.longest() {
+            let detail = format!("{} bytes; accepted are {}", message.len(), ring.longest());
+            return Err(Error::new(Kind::Invalid, "link.channel", detail));
         }
+        let pushed = ring.push(message);
+        if pushed == Ok(true) {
+            self.theirs.ring();
+        }
+        Ok(pushed.is_ok())
+    }
+
+    /// Pauses after a `try_send` for which there was no room; the wait began at `start`.
+    ///
+    /// # Errors
+    /// `Gone` when the other end has closed, `Timeout` when it does not read, or what the tick says.
+    pub fn wait_for_room(&self, start: Nanos, patience: Patience<'_>) -> Result<()> {
+        if self.socket.ended() {
+            return Err(Error::new(Kind::Gone, "link.channel", "the other end has closed"));
+        }
+        if now().since(start) > patience.within {
+            return Err(Error::new(
+                Kind::Timeout,
+                "link.channel",
+                "the other end does not read its messages",
+            ));
+        }
+        // A full ring is rare (its reader is slower than half a megabyte of messages): look again soon.
+        std::thread::sleep(std::time::Duration::from_micros(200));
+        (patience.tick)()
     }
 
     /// Takes the next message into `into`, sleeping until there is one; one thread at a time.

@@ -68,8 +68,18 @@ impl Stream {
             return Err(Error::new(Kind::Invalid, "link.stream", detail));
         }
         let head = (frame.len() as u32).to_le_bytes();
-        let mut parts = [IoSlice::new(&head), IoSlice::new(frame), IoSlice::new(bulk)];
-        let mut parts = &mut parts[..];
+        self.all(&mut [IoSlice::new(&head), IoSlice::new(frame), IoSlice::new(bulk)], patience)
+    }
+
+    /// Sends bulk bytes that an earlier frame announced.
+    ///
+    /// # Errors
+    /// `Gone` when the connection broke, `Timeout` when the other end does not read.
+    pub fn bulk_out(&self, bulk: &[u8], patience: Patience<'_>) -> Result<()> {
+        self.all(&mut [IoSlice::new(bulk)], patience)
+    }
+
+    fn all(&self, mut parts: &mut [IoSlice<'_>], patience: Patience<'_>) -> Result<()> {
         IoSlice::advance_slices(&mut parts, 0);
         let mut clock = Clock::new(patience);
         while !parts.is_empty() {
@@ -122,13 +132,11 @@ impl Stream {
 
     /// Whether the other end has closed.
     pub fn ended(&self) -> bool {
-        let _ = self.0.set_nonblocking(true);
-        let peeked = self.0.peek(&mut [0]);
-        let _ = self.0.set_nonblocking(false);
-        match peeked {
-            Ok(n) => n == 0,
-            Err(e) => e.kind() != ErrorKind::WouldBlock && e.kind() != ErrorKind::Interrupted,
-        }
+        use rustix::event::{poll, PollFd, PollFlags, Timespec};
+        let mut fds = [PollFd::new(&self.0, PollFlags::RDHUP)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let polled = poll(&mut fds, Some(&at_once));
+        polled.is_ok() && fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
     }
 
     /// Ends the connection in both directions.

@@ -5,7 +5,6 @@ use super::peers::PeerId;
 use super::pool::{Extent, Pool};
 use super::state::{refused, Place, Staging, WhenFull};
 use super::{Ground, Output};
-use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Kind, Nanos};
 
 /// At least this much fresh memory is prepared ahead of need.
@@ -19,16 +18,19 @@ pub(super) struct Reservation {
     pub peer: PeerId,
     pub id: u64,
     pub bytes: Bytes,
+    pub place: Place,
     pub asked: Nanos,
     pub deadline: Nanos,
 }
 
 impl Staging {
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn reserve(
         &mut self,
         peer: PeerId,
         id: u64,
         bytes: Bytes,
+        place: Place,
         within: Nanos,
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
@@ -42,7 +44,7 @@ impl Staging {
                 format!("an array of {bytes} is larger than the memory limit of {limit}; raise the limit");
             return Some(refused(Kind::Full, "stage.put", detail));
         }
-        let room = if self.queue.is_empty() { self.find(bytes, ground) } else { None };
+        let room = if self.queue.is_empty() { self.room(bytes, &place, ground) } else { None };
         if let Some(grant) = room.and_then(|extent| self.grant(peer, extent, false)) {
             return Some(Reply::Granted(grant));
         }
@@ -57,7 +59,7 @@ impl Staging {
         }
         let deadline = self.now.after(within);
         self.stats.blocked += 1;
-        self.queue.push_back(Reservation { peer, id, bytes, asked: self.now, deadline });
+        self.queue.push_back(Reservation { peer, id, bytes, place, asked: self.now, deadline });
         self.deadlines.insert((deadline, peer, id));
         self.expire(out);
         None
@@ -71,14 +73,29 @@ impl Staging {
     pub(super) fn fullness(&self) -> String {
         let stats = self.stats();
         format!(
-            "{} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
+            "{} of {} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
             stats.entries,
+            self.config.entries_max(),
             Bytes(stats.entry_bytes),
             Bytes(stats.granted_bytes),
             Bytes(stats.retired_bytes),
             self.config.limit,
             self.pool.largest()
         )
+    }
+
+    /// Memory for `bytes` and a place in the directory.
+    fn room(&mut self, bytes: Bytes, place: &Place, ground: &mut dyn Ground) -> Option<Extent> {
+        let crowded = self.is_crowded(place);
+        if crowded && !(self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground)) {
+            return None;
+        }
+        self.find(bytes, ground)
+    }
+
+    /// Whether a version at `place` would be one more than there may be.
+    pub(super) fn is_crowded(&self, place: &Place) -> bool {
+        self.entries.len() >= self.config.entries_max() && !self.entries.contains_key(place)
     }
 
     /// Memory for `bytes`, by ever dearer means: what is free, what readers have left, spares, old versions.
@@ -91,27 +108,33 @@ impl Staging {
                 return Some(extent);
             }
         }
-        if self.config.when_full == WhenFull::DropOldest {
-            let oldest: Vec<(Ticket, Place)> = self.by_age.iter().map(|(t, p)| (*t, p.clone())).collect();
-            for (ticket, place) in oldest {
-                if ground.leased(ticket) {
-                    continue;
-                }
-                self.remove(&place, ground);
-                self.stats.dropped += 1;
-                if let Some(extent) = self.allocate(bytes, ground) {
-                    return Some(extent);
-                }
+        while self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground) {
+            if let Some(extent) = self.allocate(bytes, ground) {
+                return Some(extent);
             }
         }
         None
     }
 
+    /// Drops the oldest version that nobody reads; whether there was one.
+    pub(super) fn drop_oldest(&mut self, ground: &mut dyn Ground) -> bool {
+        let unread =
+            self.by_age.iter().find(|(ticket, _)| !ground.leased(**ticket)).map(|(_, place)| place.clone());
+        let Some(place) = unread else { return false };
+        self.remove(&place, ground);
+        self.stats.dropped += 1;
+        true
+    }
+
     /// Frees what was withdrawn and is no longer read; whether there was any.
-    fn sweep(&mut self, ground: &mut dyn Ground) -> bool {
+    pub(super) fn sweep(&mut self, ground: &mut dyn Ground) -> bool {
+        if self.retired.is_empty() {
+            return false;
+        }
         let before = self.retired.len();
+        let held = ground.still_leased(&self.retired.iter().map(|(ticket, _)| *ticket).collect());
         let (held, free): (Vec<_>, Vec<_>) =
-            self.retired.drain(..).partition(|(ticket, _)| ground.leased(*ticket));
+            self.retired.drain(..).partition(|(ticket, _)| held.contains(ticket));
         self.retired = held;
         free.into_iter().for_each(|(_, extent)| self.pool.release(extent));
         self.retired.len() < before
@@ -153,6 +176,7 @@ impl Staging {
             || bytes > SPARE_MAX
             || enough
             || used > self.config.limit.0 / 2
+            || self.entries.len() > self.config.entries_max() / 2
             || !self.queue.is_empty()
         {
             return None;
@@ -171,14 +195,10 @@ impl Staging {
 
     /// Serves those who wait for room, in the order in which they asked.
     pub(super) fn admit(&mut self, ground: &mut dyn Ground, out: &mut Vec<Output>) {
-        if !self.retired.is_empty() {
-            self.sweep(ground);
-        }
         while let Some(first) = self.queue.front() {
             let (peer, id, bytes, deadline) = (first.peer, first.id, first.bytes, first.deadline);
-            let Some(extent) = self.find(bytes, ground) else {
-                return;
-            };
+            let place = first.place.clone();
+            let Some(extent) = self.room(bytes, &place, ground) else { return };
             self.queue.pop_front();
             self.deadlines.remove(&(deadline, peer, id));
             match self.grant(peer, extent, false) {
@@ -196,7 +216,11 @@ impl Staging {
             let reply = if let Some(n) = self.queue.iter().position(|r| (r.peer, r.id) == (peer, id)) {
                 let waited = self.queue.remove(n).map(|r| (r.bytes, r.deadline.since(r.asked)));
                 let (bytes, within) = waited.unwrap_or_default();
-                let detail = format!("no room for {bytes} within {within}: {}", self.fullness());
+                let before = match n {
+                    0 => String::new(),
+                    n => format!("; {n} earlier puts wait in front"),
+                };
+                let detail = format!("no room for {bytes} within {within}: {}{before}", self.fullness());
                 refused(Kind::Timeout, "stage.put", detail)
             } else if let Some(waiter) = self.waiting.remove(peer, id) {
                 refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer))

@@ -18,6 +18,7 @@ pub use state::{Config, Staging, WhenFull};
 
 use super::message::{Hello, Reply, Request};
 use super::Location;
+use std::collections::BTreeSet;
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Nanos};
 
@@ -71,6 +72,8 @@ pub trait Ground {
     fn clear(&mut self, slot: u64);
     /// Whether anybody still holds a lease on the withdrawn `ticket`; who does will send `Released`.
     fn leased(&mut self, ticket: Ticket) -> bool;
+    /// Which of the withdrawn `tickets` somebody still holds a lease on; who does will send `Released`.
+    fn still_leased(&mut self, tickets: &BTreeSet<Ticket>) -> BTreeSet<Ticket>;
     /// Puts `grant` into the client's spare words; false when it has no place.
     fn offer(&mut self, peer: PeerId, grant: u64) -> bool;
     /// Takes `grant` back from the client's spare words; false when the client has taken it.

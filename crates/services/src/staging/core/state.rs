@@ -138,6 +138,7 @@ impl Staging {
         self.queue.retain(|r| r.peer != peer);
         self.waiting.forget(peer);
         self.deadlines.retain(|(_, p, _)| *p != peer);
+        self.sweep(ground);
         self.admit(ground, out);
     }
 
@@ -151,10 +152,13 @@ impl Staging {
         out: &mut Vec<Output>,
     ) -> Option<Reply> {
         match body {
-            Request::Reserve { bytes, unless, within } => match unless.map(|key| (namespace, key)) {
-                Some(place) if self.entries.contains_key(&place) => Some(there_already(&place)),
-                _ => self.reserve(from, id, bytes, within, ground, out),
-            },
+            Request::Reserve { bytes, key, replace, within } => {
+                let place = (namespace, key);
+                if !replace && self.entries.contains_key(&place) {
+                    return Some(there_already(&place));
+                }
+                self.reserve(from, id, bytes, place, within, ground, out)
+            }
             Request::Put { grant, key, shape, replace } => {
                 Some(self.put(from, grant, (namespace, key), shape, replace, ground, out))
             }
@@ -183,8 +187,12 @@ impl Staging {
                 self.admit(ground, out);
                 Some(Reply::Dropped(places.len() as u64))
             }
-            Request::Stats => Some(Reply::Stats(self.stats())),
+            Request::Stats => {
+                self.sweep(ground);
+                Some(Reply::Stats(self.stats()))
+            }
             Request::Released => {
+                self.sweep(ground);
                 self.admit(ground, out);
                 None
             }
@@ -218,6 +226,9 @@ impl Staging {
             );
         };
         let extent = granted.extent;
+        if self.is_crowded(&place) && self.config.when_full == WhenFull::DropOldest {
+            self.drop_oldest(ground);
+        }
         if let Err(reply) = self.admissible(&place, &shape, extent, replace) {
             self.pool.release(extent);
             self.admit(ground, out);

@@ -10,6 +10,7 @@ use thalweg_foundation::array::{gather, scatter, Layout, Shape, Strides};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Result};
 use thalweg_transport::link::{now, Patience};
+use thalweg_transport::memory::available;
 use thalweg_transport::process;
 
 /// Who a client is.
@@ -97,8 +98,16 @@ pub enum Loan {
     },
 }
 
-fn words_for(shape: &Shape) -> Box<[u64]> {
-    vec![0u64; shape.size().0.div_ceil(8) as usize].into_boxed_slice()
+/// Zeroed memory of this process for an array of `shape`.
+fn words_for(operation: &str, shape: &Shape) -> Result<Box<[u64]>> {
+    let count = shape.size().0.div_ceil(8) as usize;
+    let mut words: Vec<u64> = Vec::new();
+    if shape.size() > available() || words.try_reserve_exact(count).is_err() {
+        let detail = format!("no memory for {} in this process; {} are available", shape.size(), available());
+        return Err(Error::new(Kind::Full, operation, detail));
+    }
+    words.resize(count, 0);
+    Ok(words.into_boxed_slice())
 }
 
 fn as_bytes<'a>(words: &'a [u64], shape: &Shape) -> &'a [u8] {
@@ -261,7 +270,7 @@ impl Client {
         match self.way()? {
             Way::Shared(shared) => shared.loan(key, shape, replace, patience).map(Loan::Shared),
             Way::Remote(remote) => {
-                let words = words_for(&shape);
+                let words = words_for("stage.put", &shape)?;
                 Ok(Loan::Owned { remote: Some(remote.clone()), key, shape, replace, words })
             }
         }
@@ -278,7 +287,7 @@ impl Client {
             Way::Shared(shared) => shared.get(&key, patience).map(View::Lease),
             Way::Remote(remote) => {
                 let place = |shape: Shape| {
-                    let mut words = words_for(&shape);
+                    let mut words = words_for("stage.get", &shape)?;
                     let into = as_bytes_mut(words.as_mut_ptr(), words.len(), &shape);
                     Ok((View::Owned(shape, words), into))
                 };

@@ -4,10 +4,12 @@ use super::super::core::PeerId;
 use super::super::message::{decode, encode, Hello, Reply, Request};
 use super::host::{Delivery, Host};
 use super::wire::{receive_segment, Handshake};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
-use thalweg_transport::link::{Bell, Channel, Control, Correspondence, Patience, Post, Side, Socket};
+use thalweg_transport::link::{now, Bell, Channel, Control, Correspondence, Patience, Post, Side, Socket};
 use thalweg_transport::memory::{Access, Segment};
+use thalweg_transport::process;
 
 /// How much longer than the service a client waits for an answer.
 const GRACE: Nanos = Nanos(5_000_000_000);
@@ -63,6 +65,7 @@ fn give_back(reply: Reply, tell: &dyn Fn(Request)) {
 pub struct Local {
     host: Arc<Host>,
     peer: PeerId,
+    made_in: u32,
     desk: Arc<Desk>,
     control: Control,
     directory: Segment,
@@ -106,13 +109,15 @@ impl Local {
         let directory = Segment::map(host.directory().reader()?, host.directory().bytes(), Access::Read)?;
         let desk = Arc::new(Desk::default());
         let peer = host.join(hello, control.clone(), false, Box::new(Direct(desk.clone())))?;
-        Ok(Local { host, peer, desk, control, directory })
+        Ok(Local { host, peer, made_in: process::id(), desk, control, directory })
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
-        self.host.leave(self.peer);
+        if process::id() == self.made_in {
+            self.host.leave(self.peer);
+        }
     }
 }
 
@@ -168,7 +173,9 @@ impl Exchange for Local {
 pub struct Node {
     channel: Channel,
     letters: Correspondence<Reply>,
-    sending: Mutex<Vec<u8>>,
+    sending: Mutex<()>,
+    /// What was to be told while another thread was sending, or the ring was full.
+    untold: Mutex<VecDeque<Request>>,
     handing: Mutex<()>,
     directory: Segment,
     address: String,
@@ -202,17 +209,45 @@ impl Node {
         Ok(Node {
             channel,
             letters: Correspondence::default(),
-            sending: Mutex::new(Vec::new()),
+            sending: Mutex::new(()),
+            untold: Mutex::default(),
             handing: Mutex::new(()),
             directory,
             address: format!("unix:{name}"),
         })
     }
 
+    /// Sends a request. No lock is held while it waits or calls `tick`: a thread that holds the interpreter's lock may be
+    /// ending a lease at the same time.
     fn post(&self, id: u64, body: &Request, patience: Patience<'_>) -> Result<()> {
-        let mut buffer = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        *buffer = encode(id, body, std::mem::take(&mut buffer))?;
-        self.channel.send(&buffer, patience)
+        let message = encode(id, body, Vec::new())?;
+        let start = now();
+        loop {
+            {
+                let _one_at_a_time = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+                if self.channel.try_send(&message)? {
+                    break;
+                }
+            }
+            self.channel.wait_for_room(start, patience)?;
+        }
+        self.tell_rest();
+        Ok(())
+    }
+
+    /// Tells what could not be told before, as far as there is room.
+    fn tell_rest(&self) {
+        let untold = || self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        while !untold().is_empty() {
+            let Ok(_one_at_a_time) = self.sending.try_lock() else { return };
+            let Some(body) = untold().pop_front() else { return };
+            // Id 0 is never expected. A server that is gone needs to be told nothing.
+            let sent = encode(0, &body, Vec::new()).and_then(|message| self.channel.try_send(&message));
+            if sent == Ok(false) {
+                untold().push_front(body);
+                return;
+            }
+        }
     }
 
     fn named(&self, e: Error) -> Error {
@@ -221,7 +256,7 @@ impl Node {
                 Error::new(Kind::Gone, "stage", format!("the server at \"{}\" is gone", self.address))
             }
             Kind::Timeout => Error::new(
-                Kind::Timeout,
+                Kind::Gone,
                 "stage",
                 format!("the server at \"{}\" did not answer in time", self.address),
             ),
@@ -232,6 +267,7 @@ impl Node {
 
 impl Post<Reply> for Node {
     fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
+        self.tell_rest();
         let mut buffer = Vec::new();
         self.channel.receive(&mut buffer, patience)?;
         decode(&buffer).map(Some)
@@ -255,8 +291,8 @@ impl Exchange for Node {
     }
 
     fn tell(&self, body: Request) {
-        // Id 0 is never expected. A server that does not read will be noticed by the next request.
-        let _ = self.post(0, &body, Patience::of(Nanos(1_000_000)));
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner).push_back(body);
+        self.tell_rest();
     }
 
     fn segment(&self, number: u32, access: Access) -> Result<Segment> {

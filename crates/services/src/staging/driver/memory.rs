@@ -2,7 +2,7 @@
 
 use super::super::core::{Ground, PeerId};
 use super::super::Location;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thalweg_foundation::sync::{Directory, Ticket};
 use thalweg_foundation::{Bytes, Result};
@@ -78,6 +78,11 @@ impl Ground for Memory {
     fn leased(&mut self, ticket: Ticket) -> bool {
         // Every holder is asked, so that each of them will tell when it lets go.
         self.clients.values().filter(|control| control.hazards().holds(ticket)).count() > 0
+    }
+
+    fn still_leased(&mut self, tickets: &BTreeSet<Ticket>) -> BTreeSet<Ticket> {
+        let clients = self.clients.values();
+        clients.flat_map(|control| control.hazards().held(&|ticket| tickets.contains(&ticket))).collect()
     }
 
     fn offer(&mut self, peer: PeerId, grant: u64) -> bool {

@@ -34,7 +34,7 @@ impl Remote {
 
     fn open(&self, patience: Patience<'_>) -> Result<Stream> {
         let stream = Stream::connect(&self.address, patience.within)?;
-        match exchange(&stream, &RemoteRequest::Hello(self.hello.clone()), &[], patience)? {
+        match exchange(&stream, &RemoteRequest::Hello(self.hello.clone()), patience)? {
             RemoteReply::Welcome => Ok(stream),
             RemoteReply::Failed(e) => Err(e),
             other => Err(unexpected(&other)),
@@ -71,9 +71,9 @@ impl Remote {
         }
     }
 
-    fn talk(&self, request: &RemoteRequest, bulk: &[u8], patience: Patience<'_>) -> Result<RemoteReply> {
+    fn talk(&self, request: &RemoteRequest, patience: Patience<'_>) -> Result<RemoteReply> {
         self.with(patience, |stream| {
-            let reply = exchange(stream, request, bulk, patience)?;
+            let reply = exchange(stream, request, patience)?;
             Ok((reply, true))
         })
         .and_then(|reply| match reply {
@@ -87,7 +87,7 @@ impl Remote {
     /// # Errors
     /// What the service or the link says.
     pub fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
-        match self.talk(&RemoteRequest::Ask(body), &[], patience)? {
+        match self.talk(&RemoteRequest::Ask(body), patience)? {
             RemoteReply::Answer(Reply::Failed(e)) => Err(e),
             RemoteReply::Answer(reply) => Ok(reply),
             other => Err(unexpected(&other)),
@@ -107,10 +107,18 @@ impl Remote {
         patience: Patience<'_>,
     ) -> Result<()> {
         let request = RemoteRequest::Put { key, shape, replace, within: patience.within };
-        match self.talk(&request, bytes, patience)? {
-            RemoteReply::Stored => Ok(()),
+        self.with(patience, |stream| match exchange(stream, &request, patience)? {
+            RemoteReply::Room => {
+                stream.bulk_out(bytes, with_grace(patience))?;
+                match answer(stream, patience)? {
+                    RemoteReply::Stored => Ok((Ok(()), true)),
+                    RemoteReply::Failed(e) => Ok((Err(e), true)),
+                    other => Err(unexpected(&other)),
+                }
+            }
+            RemoteReply::Failed(e) => Ok((Err(e), true)),
             other => Err(unexpected(&other)),
-        }
+        })?
     }
 
     /// Whether a version is there.
@@ -118,7 +126,7 @@ impl Remote {
     /// # Errors
     /// What the link says.
     pub fn exists(&self, key: Key, patience: Patience<'_>) -> Result<bool> {
-        match self.talk(&RemoteRequest::Exists { key }, &[], patience)? {
+        match self.talk(&RemoteRequest::Exists { key }, patience)? {
             RemoteReply::Exists(there) => Ok(there),
             other => Err(unexpected(&other)),
         }
@@ -135,7 +143,7 @@ impl Remote {
         patience: Patience<'_>,
     ) -> Result<T> {
         self.with(patience, |stream| {
-            match exchange(stream, &RemoteRequest::Get { key, within: patience.within }, &[], patience)? {
+            match exchange(stream, &RemoteRequest::Get { key, within: patience.within }, patience)? {
                 RemoteReply::Value(shape) => match place(shape) {
                     Ok((value, into)) => {
                         stream.bulk(into, with_grace(patience))?;
@@ -154,17 +162,19 @@ fn with_grace(patience: Patience<'_>) -> Patience<'_> {
     Patience { within: patience.within.after(GRACE), ..patience }
 }
 
-fn exchange(
-    stream: &Stream,
-    request: &RemoteRequest,
-    bulk: &[u8],
-    patience: Patience<'_>,
-) -> Result<RemoteReply> {
-    let protocol = |e: postcard::Error| Error::new(Kind::Protocol, "stage.message", e);
-    let patience = with_grace(patience);
-    stream.send(&postcard::to_stdvec(request).map_err(protocol)?, bulk, patience)?;
+fn protocol(e: postcard::Error) -> Error {
+    Error::new(Kind::Protocol, "stage.message", e)
+}
+
+fn exchange(stream: &Stream, request: &RemoteRequest, patience: Patience<'_>) -> Result<RemoteReply> {
+    let frame = postcard::to_stdvec(request).map_err(protocol)?;
+    stream.send(&frame, &[], with_grace(patience))?;
+    answer(stream, patience)
+}
+
+fn answer(stream: &Stream, patience: Patience<'_>) -> Result<RemoteReply> {
     let mut frame = Vec::new();
-    stream.receive(&mut frame, patience)?;
+    stream.receive(&mut frame, with_grace(patience))?;
     postcard::from_bytes(&frame).map_err(protocol)
 }
 

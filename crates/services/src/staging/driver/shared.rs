@@ -11,6 +11,7 @@ use thalweg_foundation::sync::{Directory, Probe};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience, LEASES_MAX};
 use thalweg_transport::memory::{Access, Segment};
+use thalweg_transport::process;
 
 type Maps = RwLock<HashMap<u32, Arc<Segment>>>;
 
@@ -24,6 +25,7 @@ struct Indices {
 pub struct Shared {
     exchange: Box<dyn Exchange>,
     namespace: Name,
+    made_in: u32,
     readers: Maps,
     writers: Maps,
     leases: Mutex<Indices>,
@@ -72,6 +74,7 @@ impl Shared {
         Arc::new(Shared {
             exchange,
             namespace,
+            made_in: process::id(),
             readers: Maps::default(),
             writers: Maps::default(),
             leases: Mutex::default(),
@@ -166,7 +169,15 @@ impl Shared {
         }
     }
 
+    /// Whether this is a forked child's copy: the words and the link behind it are its parent's, and must not be touched.
+    fn is_copy(&self) -> bool {
+        process::id() != self.made_in
+    }
+
     fn release(&self, index: usize) {
+        if self.is_copy() {
+            return;
+        }
         let told = self.exchange.control().hazards().release(index);
         lock(&self.leases).free.push(index);
         if told {
@@ -193,7 +204,7 @@ impl Shared {
         }
     }
 
-    fn grant(&self, bytes: Bytes, unless: Option<Key>, patience: Patience<'_>) -> Result<Grant> {
+    fn grant(&self, bytes: Bytes, key: &Key, replace: bool, patience: Patience<'_>) -> Result<Grant> {
         let most = bytes.0 + bytes.0 / 8 + 64;
         let mut spares = lock(&self.spares);
         while let Some(at) = spares.iter().position(|g| (bytes.0..=most).contains(&g.bytes.0)) {
@@ -203,7 +214,9 @@ impl Shared {
             }
         }
         drop(spares);
-        match self.ask(Request::Reserve { bytes, unless, within: patience.within }, patience)? {
+        match self
+            .ask(Request::Reserve { bytes, key: key.clone(), replace, within: patience.within }, patience)?
+        {
             Reply::Granted(grant) => Ok(grant),
             other => Err(unexpected(&other)),
         }
@@ -220,8 +233,7 @@ impl Shared {
         replace: bool,
         patience: Patience<'_>,
     ) -> Result<SharedLoan> {
-        let unless = (!replace).then(|| key.clone());
-        let grant = self.grant(shape.size(), unless, patience)?;
+        let grant = self.grant(shape.size(), &key, replace, patience)?;
         let mut loan = SharedLoan {
             client: self.clone(),
             grant: Some(grant.id),
@@ -297,8 +309,9 @@ impl SharedLoan {
 impl SharedLoan {
     /// Gives the memory back.
     pub fn discard(&mut self) {
-        if let Some(grant) = self.grant.take() {
-            self.client.exchange.tell(Request::Abandon { grant });
+        match self.grant.take() {
+            Some(grant) if !self.client.is_copy() => self.client.exchange.tell(Request::Abandon { grant }),
+            _ => {}
         }
     }
 }

@@ -102,7 +102,7 @@ pub fn receive_segment(socket: &Socket, number: u32, access: Access) -> Result<S
 pub enum RemoteRequest {
     /// Let me in.
     Hello(Hello),
-    /// Publish the bulk bytes that follow.
+    /// Make room for an array; its bytes follow the answer `Room`.
     Put {
         /// Under which key.
         key: Key,
@@ -136,6 +136,8 @@ pub enum RemoteReply {
     Welcome,
     /// The bulk bytes follow.
     Value(Shape),
+    /// To `Put`: send the bytes.
+    Room,
     /// To `Put`.
     Stored,
     /// To `Exists`.
