@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -18,7 +17,7 @@ import psutil
 import pytest
 
 from thalweg import DataStore, ServerManager
-from thalweg.errors import AccessError, ConfigError, FullError, InvalidError, MissingLibraryError
+from thalweg.errors import AccessError, ConfigError, FullError, InvalidError, MissingLibraryError, ServerGoneError
 
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 PATIENCE_S = 30.0
@@ -43,7 +42,6 @@ def wait_gone(pid):
 
 @needs_redis
 def test_redis_listens_on_loopback_with_a_password_and_saves_nothing():
-    before = set(Path(tempfile.gettempdir()).glob("thalweg-redis-*"))
     with ServerManager("s", "redis") as server:
         info = server.get_server_info()
         pid, settings = redis_of(info)
@@ -52,24 +50,36 @@ def test_redis_listens_on_loopback_with_a_password_and_saves_nothing():
         assert info["password"] not in command
         with pytest.raises(AccessError, match="refused the password"):
             DataStore("d", {**info, "password": "wrong"})
+        import redis
+
+        client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+        with pytest.raises(redis.ResponseError):
+            client.save()  # whoever has the password cannot make it leave a file either
+        client.close()
     wait_gone(pid)
-    assert set(Path(tempfile.gettempdir()).glob("thalweg-redis-*")) == before
 
 
 @needs_redis
-def test_redis_dies_with_the_process_that_started_it():
+def test_redis_dies_with_the_process_that_started_it_and_leaves_no_file(tmp_path):
     script = (
         "from thalweg import ServerManager; import redis, time\n"
         "info = ServerManager('s', 'redis').start_server()\n"
         "client = redis.Redis(host=info['host'], port=info['port'], password=info['password'])\n"
         "print(client.info('server')['process_id'], flush=True); time.sleep(1000)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
     pid = int(process.stdout.readline())
     process.kill()
     process.wait()
     process.stdout.close()
     wait_gone(pid)
+    assert list(tmp_path.iterdir()) == []
 
 
 @needs_redis
@@ -137,6 +147,15 @@ def test_a_redis_that_is_full_says_so():
     with server, DataStore("d", server.get_server_info()) as store, pytest.raises(FullError, match="memory limit"):
         for number in range(10):
             store.stage_write(f"a/{number}", np.zeros(1 << 17))
+
+
+@needs_redis
+def test_a_redis_that_does_not_start_says_why(tmp_path):
+    program = tmp_path / "broken-redis"
+    program.write_text("#!/bin/sh\necho no room on this ship >&2\nexit 3\n")
+    program.chmod(0o755)
+    with pytest.raises(ServerGoneError, match="did not start: no room on this ship"):
+        ServerManager("s", {"type": "redis", "executable": str(program)}).start_server()
 
 
 def test_a_program_that_is_not_there_names_what_to_install():
