@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import pytest
 
 from thalweg import DataStore, ServerManager
 from thalweg.errors import AccessError, ConfigError, FullError, InvalidError, MissingLibraryError, ServerGoneError
+from thalweg.servers import directories
 
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 PATIENCE_S = 30.0
@@ -195,6 +197,102 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_one_is_kept(
         processes[1].wait()
         for process in processes:
             process.stdout.close()
+
+
+_MAKE_A_NAMESPACE = """
+import fcntl, json, os, signal, sys
+import thalweg.servers.directories as directories
+from thalweg import ServerManager
+real_owner, real_flock, real_rmtree = directories.owner, fcntl.flock, directories.shutil.rmtree
+
+def stop():
+    if sys.argv[2].endswith("dies"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("reached", flush=True)
+    sys.stdin.readline()
+
+def owner(*args):
+    directories.owner = real_owner
+    stop()
+    return real_owner(*args)
+
+def flock(*args):
+    fcntl.flock = real_flock
+    stop()
+    return real_flock(*args)
+
+def rmtree(*args, **options):
+    stop()
+
+directories.owner = owner if sys.argv[2].startswith("owner") else real_owner
+server = ServerManager("s", {"type": "node-local", "path": sys.argv[1]})
+if sys.argv[2].startswith("lock"):
+    directories.sweep = lambda base: fcntl.__setattr__("flock", flock)
+path = server.start_server()["path"]
+print(path, flush=True)
+directories.shutil.rmtree = rmtree if sys.argv[2].startswith("removal") else real_rmtree
+sys.stdin.readline()
+server.stop_server()
+"""
+
+
+def make_a_namespace(base, where):
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAKE_A_NAMESPACE, str(base), where],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("where", ["owner, dies", "lock, dies", "removal, dies"])
+def test_what_was_killed_while_a_namespace_was_made_or_removed_is_swept(where, tmp_path):
+    process = make_a_namespace(tmp_path, where)
+    process.communicate("\n\n")
+    assert process.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["owner", "lock"])
+def test_a_namespace_that_is_just_being_made_is_there_for_its_maker(where, tmp_path):
+    process = make_a_namespace(tmp_path, where)
+    assert process.stdout.readline() == "reached\n"
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        made = Path(process.stdout.readline().strip())
+        assert (made / "owner.json").read_text()
+        assert len(list(made.iterdir())) == 17
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+        assert made.is_dir()
+    process.communicate("\n")
+    assert process.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_living_owner_in_another_process_namespace_keeps_its_data(tmp_path):
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}) as living:
+        root = Path(living.get_server_info()["path"])
+        described = json.loads((root / "owner.json").read_text())
+        (root / "owner.json").write_text(json.dumps({**described, "pid": 1, "start": "another process here"}))
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert root.is_dir()
+
+
+def test_what_another_host_or_an_older_release_made_is_judged_as_before(tmp_path):
+    foreign, living, dead = (tmp_path / f"thalweg-{name}" for name in ("foreign", "living", "dead"))
+    unfinished = tmp_path / ".thalweg-s-1.0123456789ab.new"
+    me = {key: value for key, value in directories.owner(None).items() if key != "lock"}
+    for root, described in ((foreign, {**me, "host": "other", "pid": 0}), (living, me), (dead, {**me, "start": "0"})):
+        root.mkdir()
+        (root / "owner.json").write_text(json.dumps(described))
+    unfinished.mkdir()
+    (tmp_path / "thalweg-notes").mkdir()
+    assert directories.sweep(tmp_path) == [dead]
+    assert sorted(tmp_path.iterdir()) == sorted([unfinished, foreign, living, tmp_path / "thalweg-notes"])
 
 
 def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):
