@@ -355,7 +355,7 @@ class DataStoreTests:
     @pytest.mark.parametrize("how", ["any", "all"])
     def test_a_wait_may_be_for_very_many_keys(self, store: DataStore, how: Any) -> None:
         keys = [f"many/{number}" for number in range(1100)]
-        with pytest.raises(WaitTimeoutError, match="1100 of 1100 keys were not written within 0.02 s"):
+        with pytest.raises(WaitTimeoutError, match=r"1100 of 1100 keys were not written within 0\.02 s"):
             store.wait(keys, timeout_s=0.02, how=how)
         asked = keys[-2:] if how == "any" else keys
         with ThreadPoolExecutor(1) as pool:
