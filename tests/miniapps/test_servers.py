@@ -273,6 +273,29 @@ def test_a_namespace_that_is_just_being_made_is_there_for_its_maker(where, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_forked_child_that_outlives_the_owner_does_not_keep_its_namespace(tmp_path):
+    script = (
+        "import os, sys, time; from thalweg import ServerManager\n"
+        "server = ServerManager('s', {'type': 'node-local', 'path': sys.argv[1]}); server.start_server()\n"
+        "child = os.fork()\n"
+        "print(os.getpid(), flush=True) if not child else None\n"
+        "time.sleep(1000)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    child = int(owner.stdout.readline())
+    try:
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert len(list(tmp_path.iterdir())) == 2
+        owner.kill()
+        owner.wait()
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert len(list(tmp_path.iterdir())) == 1
+    finally:
+        owner.kill()
+        os.kill(child, signal.SIGKILL)
+        owner.stdout.close()
+
+
 def test_a_living_owner_in_another_process_namespace_keeps_its_data(tmp_path):
     with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}) as living:
         root = Path(living.get_server_info()["path"])

@@ -11,6 +11,7 @@ import shutil
 import socket
 import stat
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -65,13 +66,33 @@ class _Directories(Server):
                 f"ServerManager: path: {self._base} cannot be written: {error.strerror}; give a directory that can be"
             ) from error
         self._root = root
+        _owners.add(self)
         return {"backend": self.backend, "path": str(root), "shards": self._shards, "namespace": root.name}
 
     def stop(self) -> None:
         if self._root is not None:
             remove(self._root)
+            self._root = None
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Give back the lock that shows that this process lives."""
+        _owners.discard(self)
+        if self._held >= 0:
             os.close(self._held)
-            self._root, self._held = None, -1
+            self._held = -1
+
+
+_owners: weakref.WeakSet[_Directories] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    """A forked child shares the lock; one that outlives the owner would keep its namespace from being swept."""
+    for server in list(_owners):
+        server.let_go()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class NodeLocalServer(_Directories):
