@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -18,7 +18,8 @@ import psutil
 import pytest
 
 from thalweg import DataStore, ServerManager
-from thalweg.errors import AccessError, ConfigError, FullError, InvalidError, MissingLibraryError
+from thalweg.errors import AccessError, ConfigError, FullError, InvalidError, MissingLibraryError, ServerGoneError
+from thalweg.servers import directories
 
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 PATIENCE_S = 30.0
@@ -43,7 +44,6 @@ def wait_gone(pid):
 
 @needs_redis
 def test_redis_listens_on_loopback_with_a_password_and_saves_nothing():
-    before = set(Path(tempfile.gettempdir()).glob("thalweg-redis-*"))
     with ServerManager("s", "redis") as server:
         info = server.get_server_info()
         pid, settings = redis_of(info)
@@ -52,24 +52,36 @@ def test_redis_listens_on_loopback_with_a_password_and_saves_nothing():
         assert info["password"] not in command
         with pytest.raises(AccessError, match="refused the password"):
             DataStore("d", {**info, "password": "wrong"})
+        import redis
+
+        client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+        with pytest.raises(redis.ResponseError):
+            client.save()  # whoever has the password cannot make it leave a file either
+        client.close()
     wait_gone(pid)
-    assert set(Path(tempfile.gettempdir()).glob("thalweg-redis-*")) == before
 
 
 @needs_redis
-def test_redis_dies_with_the_process_that_started_it():
+def test_redis_dies_with_the_process_that_started_it_and_leaves_no_file(tmp_path):
     script = (
         "from thalweg import ServerManager; import redis, time\n"
         "info = ServerManager('s', 'redis').start_server()\n"
         "client = redis.Redis(host=info['host'], port=info['port'], password=info['password'])\n"
         "print(client.info('server')['process_id'], flush=True); time.sleep(1000)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
     pid = int(process.stdout.readline())
     process.kill()
     process.wait()
     process.stdout.close()
     wait_gone(pid)
+    assert list(tmp_path.iterdir()) == []
 
 
 @needs_redis
@@ -139,6 +151,15 @@ def test_a_redis_that_is_full_says_so():
             store.stage_write(f"a/{number}", np.zeros(1 << 17))
 
 
+@needs_redis
+def test_a_redis_that_does_not_start_says_why(tmp_path):
+    program = tmp_path / "broken-redis"
+    program.write_text("#!/bin/sh\necho no room on this ship >&2\nexit 3\n")
+    program.chmod(0o755)
+    with pytest.raises(ServerGoneError, match="did not start: no room on this ship"):
+        ServerManager("s", {"type": "redis", "executable": str(program)}).start_server()
+
+
 def test_a_program_that_is_not_there_names_what_to_install():
     with pytest.raises(MissingLibraryError, match="there is no program 'no-redis'; install it"):
         ServerManager("s", {"type": "redis", "executable": "no-redis"}).start_server()
@@ -176,6 +197,125 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_one_is_kept(
         processes[1].wait()
         for process in processes:
             process.stdout.close()
+
+
+_MAKE_A_NAMESPACE = """
+import fcntl, json, os, signal, sys
+import thalweg.servers.directories as directories
+from thalweg import ServerManager
+real_owner, real_flock, real_rmtree = directories.owner, fcntl.flock, directories.shutil.rmtree
+
+def stop():
+    if sys.argv[2].endswith("dies"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("reached", flush=True)
+    sys.stdin.readline()
+
+def owner(*args):
+    directories.owner = real_owner
+    stop()
+    return real_owner(*args)
+
+def flock(*args):
+    fcntl.flock = real_flock
+    stop()
+    return real_flock(*args)
+
+def rmtree(*args, **options):
+    stop()
+
+directories.owner = owner if sys.argv[2].startswith("owner") else real_owner
+server = ServerManager("s", {"type": "node-local", "path": sys.argv[1]})
+if sys.argv[2].startswith("lock"):
+    directories.sweep = lambda base: fcntl.__setattr__("flock", flock)
+path = server.start_server()["path"]
+print(path, flush=True)
+directories.shutil.rmtree = rmtree if sys.argv[2].startswith("removal") else real_rmtree
+sys.stdin.readline()
+server.stop_server()
+"""
+
+
+def make_a_namespace(base, where):
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAKE_A_NAMESPACE, str(base), where],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("where", ["owner, dies", "lock, dies", "removal, dies"])
+def test_what_was_killed_while_a_namespace_was_made_or_removed_is_swept(where, tmp_path):
+    process = make_a_namespace(tmp_path, where)
+    process.communicate("\n\n")
+    assert process.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["owner", "lock"])
+def test_a_namespace_that_is_just_being_made_is_there_for_its_maker(where, tmp_path):
+    process = make_a_namespace(tmp_path, where)
+    assert process.stdout.readline() == "reached\n"
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        made = Path(process.stdout.readline().strip())
+        assert (made / "owner.json").read_text()
+        assert len(list(made.iterdir())) == 17
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+        assert made.is_dir()
+    process.communicate("\n")
+    assert process.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_forked_child_that_outlives_the_owner_does_not_keep_its_namespace(tmp_path):
+    script = (
+        "import os, sys, time; from thalweg import ServerManager\n"
+        "server = ServerManager('s', {'type': 'node-local', 'path': sys.argv[1]}); server.start_server()\n"
+        "child = os.fork()\n"
+        "print(os.getpid(), flush=True) if not child else None\n"
+        "time.sleep(1000)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    child = int(owner.stdout.readline())
+    try:
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert len(list(tmp_path.iterdir())) == 2
+        owner.kill()
+        owner.wait()
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert len(list(tmp_path.iterdir())) == 1
+    finally:
+        owner.kill()
+        os.kill(child, signal.SIGKILL)
+        owner.stdout.close()
+
+
+def test_a_living_owner_in_another_process_namespace_keeps_its_data(tmp_path):
+    with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}) as living:
+        root = Path(living.get_server_info()["path"])
+        described = json.loads((root / "owner.json").read_text())
+        (root / "owner.json").write_text(json.dumps({**described, "pid": 1, "start": "another process here"}))
+        with ServerManager("s", {"type": "node-local", "path": str(tmp_path)}):
+            assert root.is_dir()
+
+
+def test_what_another_host_or_an_older_release_made_is_judged_as_before(tmp_path):
+    foreign, living, dead = (tmp_path / f"thalweg-{name}" for name in ("foreign", "living", "dead"))
+    unfinished = tmp_path / ".thalweg-s-1.0123456789ab.new"
+    me = {key: value for key, value in directories.owner(None).items() if key != "lock"}
+    for root, described in ((foreign, {**me, "host": "other", "pid": 0}), (living, me), (dead, {**me, "start": "0"})):
+        root.mkdir()
+        (root / "owner.json").write_text(json.dumps(described))
+    unfinished.mkdir()
+    (tmp_path / "thalweg-notes").mkdir()
+    assert directories.sweep(tmp_path) == [dead]
+    assert sorted(tmp_path.iterdir()) == sorted([unfinished, foreign, living, tmp_path / "thalweg-notes"])
 
 
 def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):

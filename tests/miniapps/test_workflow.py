@@ -196,21 +196,33 @@ def test_a_component_is_started_again_as_often_as_it_may(tmp_path):
         w.launch(timeout_s=PATIENCE_S)
 
 
-def test_components_die_with_a_launcher_that_is_killed(tmp_path):
+def test_components_and_what_they_started_die_with_a_launcher_that_is_killed(tmp_path):
+    forked = tmp_path / "forked"
     pids = tmp_path / "pids"
     script = tmp_path / "main.py"
     script.write_text(
         textwrap.dedent(
             f"""
-            import json, os, time
+            import json, multiprocessing, os, subprocess, time
             from pathlib import Path
             from thalweg import ServerManager, Workflow
             server = ServerManager("s", {{"type": "node-local", "path": {str(tmp_path / "shm")!r}}})
             w = Workflow("w", servers=[server])
 
             @w.component()
+            def first():
+                pass
+
+            @w.component(type="thread", dependencies=["first"])
+            def fork():  # a child that outlives the launcher must not hide its end
+                process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(1000,))
+                process.start()
+                Path({str(forked)!r}).write_text(str(process.pid))
+
+            @w.component(dependencies=["fork"])
             def forever():
-                Path({str(pids)!r} + ".tmp").write_text(json.dumps([os.getpid()]))
+                child = subprocess.Popen(["sleep", "1000"])
+                Path({str(pids)!r} + ".tmp").write_text(json.dumps([os.getpid(), child.pid]))
                 os.rename({str(pids)!r} + ".tmp", {str(pids)!r})
                 time.sleep(1000)
 
@@ -222,8 +234,11 @@ def test_components_die_with_a_launcher_that_is_killed(tmp_path):
     wait_until(pids.exists, "the component runs")
     launcher.kill()
     launcher.wait()
-    (pid,) = json.loads(pids.read_text())
-    wait_until(lambda: gone(pid), "the component died with its launcher")
+    try:
+        for pid in json.loads(pids.read_text()):
+            wait_until(lambda pid=pid: gone(pid), "the component died with its launcher")
+    finally:
+        os.kill(int(forked.read_text()), signal.SIGKILL)
     left = list((tmp_path / "shm").glob("thalweg-*"))
     assert len(left) == 1
     with ServerManager("next", {"type": "node-local", "path": str(tmp_path / "shm")}):

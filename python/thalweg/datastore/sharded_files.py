@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import mmap
 import os
+import secrets
 import time
 import urllib.parse
 import zlib
@@ -20,13 +22,31 @@ import numpy as np
 from thalweg.datastore.backend import MISSING, Backend, How, enough
 from thalweg.datastore.directory_watch import DirectoryWatch, dependable
 from thalweg.datastore.staged_value import Array, Header, Packed, destination, unpack, writable_bytes
-from thalweg.errors import CorruptDataError, FullError, ServerGoneError
+from thalweg.errors import AccessError, CorruptDataError, ExistsError, FullError, ServerGoneError, ThalwegError
 
 _LONGEST_NAME = 180
 _FIRST_READ = 4096
 _MAP_FROM_BYTES = 64 * 1024
 _IDLE_WATCHES = 4
-_temporary = itertools.count()
+_FULL = "clean staged data that is not needed any more, or give `path` more room"
+_OPEN_FILES = "close DataStores and files that are not needed any more, or raise the limit (ulimit -n)"
+_NO_ANSWER = "the file system does not answer; see whether it is still mounted on this node"
+_NO_ACCESS = "run as the user who started the server, on a file system that can be written"
+_ADVICE: dict[int, tuple[type[ThalwegError], str]] = {
+    errno.ENOSPC: (FullError, _FULL),
+    errno.EDQUOT: (FullError, _FULL),
+    errno.EFBIG: (FullError, "stage smaller values, or raise the limit on the size of a file (ulimit -f)"),
+    errno.EMFILE: (FullError, _OPEN_FILES),
+    errno.ENFILE: (FullError, "the whole node has too many open files; end programs, or raise fs.file-max"),
+    errno.ENOMEM: (FullError, "the node's memory is used up; clean staged data or end programs"),
+    errno.EEXIST: (ExistsError, "another program made a file of that name; try again"),
+    errno.EACCES: (AccessError, _NO_ACCESS),
+    errno.EPERM: (AccessError, _NO_ACCESS),
+    errno.EROFS: (AccessError, _NO_ACCESS),
+    errno.EIO: (ServerGoneError, _NO_ANSWER),
+    errno.ESTALE: (ServerGoneError, _NO_ANSWER),
+    errno.ENOTCONN: (ServerGoneError, _NO_ANSWER),
+}
 
 
 def file_name(key: str) -> str:
@@ -59,36 +79,28 @@ class ShardedFiles(Backend):
     def write(self, key: str, value: Packed, *, checksum: bool) -> None:
         header, payload = value.encode(checksum)
         target = self._path(key)
-        temporary = target.parent / f".{os.getpid()}-{next(_temporary)}"
-        try:
+        temporary = target.parent / _temporary_name()
+        with self._errors(f"stage_write: key {key!r}: {payload.nbytes} bytes"):
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileNotFoundError:
-            raise self._gone() from None
-        try:
             try:
-                _write_all(fd, header.encode(), payload)
-            finally:
-                os.close(fd)
-            os.replace(temporary, target)
-        except FileNotFoundError:
-            raise self._gone() from None
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            if error.errno in (28, 122):  # ENOSPC, EDQUOT
-                raise FullError(
-                    f"stage_write: key {key!r}: {payload.nbytes} bytes do not fit on {self._root}: {error.strerror}; "
-                    "clean staged data that is not needed any more"
-                ) from error
-            raise
+                try:
+                    _write_all(fd, header.encode(), payload)
+                finally:
+                    os.close(fd)
+                os.replace(temporary, target)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    temporary.unlink()
+                raise
 
     def read(self, key: str, *, into: Array | None, allow_pickle: bool) -> Any:
         source = f"stage_read: key {key!r}"
-        try:
-            fd = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            self._check()
-            return MISSING
+        with self._errors(source):
+            try:
+                fd = os.open(self._path(key), os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                self._check()
+                return MISSING
         try:
             size = os.fstat(fd).st_size
             start = os.pread(fd, _FIRST_READ, 0)
@@ -119,12 +131,13 @@ class ShardedFiles(Backend):
         return False
 
     def delete(self, key: str) -> bool:
-        try:
-            os.unlink(self._path(key))
-        except FileNotFoundError:
-            self._check()
-            return False
-        return True
+        with self._errors(f"clean_staged_data: key {key!r}"):
+            try:
+                os.unlink(self._path(key))
+            except FileNotFoundError:
+                self._check()
+                return False
+            return True
 
     def wait(self, keys: Sequence[str], timeout_s: float, how: How) -> list[str]:
         until = time.monotonic() + timeout_s
@@ -178,12 +191,42 @@ class ShardedFiles(Backend):
         _read_all(fd, payload, length, source)
         return payload
 
+    @contextlib.contextmanager
+    def _errors(self, operation: str) -> Iterator[None]:
+        """Turn what the operating system refuses into errors that say what to do."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise self._gone() from None
+        except OSError as error:
+            kind, advice = _ADVICE.get(error.errno or 0, (None, ""))
+            if kind is None:
+                raise
+            raise kind(f"{operation}: {self._root}: {error.strerror}; {advice}") from error
+
     def _check(self) -> None:
         if not self._root.is_dir():
             raise self._gone()
 
     def _gone(self) -> ServerGoneError:
         return ServerGoneError(f"{self.name}: {self._root} is not there any more; its server was stopped")
+
+
+def _temporary_name() -> str:
+    """Return a name that no other process uses, on any node that shares the file system."""
+    return f".{_token}-{next(_count)}"
+
+
+def _renew_token() -> None:
+    """A process id would not do: containers and nodes have the same ones. A forked child needs a token of its own."""
+    global _token, _count
+    _token, _count = secrets.token_hex(8), itertools.count()
+
+
+_token: str
+_count: itertools.count[int]
+_renew_token()
+os.register_at_fork(after_in_child=_renew_token)
 
 
 def _write_all(fd: int, header: bytes, payload: memoryview) -> None:

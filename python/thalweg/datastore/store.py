@@ -132,6 +132,8 @@ class DataStore:
             For a wrong key or a value that cannot be staged.
         FullError
             When it does not fit.
+        WaitTimeoutError
+            When the server's policy is to wait for room and there was none in time (backend ``thalweg``).
         ServerGoneError
             When the server is gone.
         """
@@ -278,9 +280,10 @@ class DataStore:
                 size = value.nbytes if isinstance(value, (np.ndarray, memoryview)) else 0
                 self._done("read", "stage_read", key, size, start)
                 return value
-            left = max(0.0, deadline - time.monotonic())
-            if left <= 0 or not self._backend.wait([key], left, "any"):
+            left = deadline - time.monotonic()
+            if left <= 0:
                 raise WaitTimeoutError(_timed_out("stage_read", [key], timeout_s, 1))
+            self._backend.wait([key], left, "any")  # whatever it tells: another reader may have taken the value again
             self._done("wait", "stage_read", key, 0, start)
 
     def _done(self, kind: str, operation: str, key: str, size_bytes: int, start_ns: int) -> None:

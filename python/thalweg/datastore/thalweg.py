@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from thalweg.datastore.backend import MISSING, Backend, Capabilities, How
+from thalweg.datastore.backend import MISSING, Backend, Capabilities, How, enough
 from thalweg.datastore.staged_value import MAGIC, Array, Header, Packed, check_into, destination, unpack
 from thalweg.errors import NotFoundError, WaitTimeoutError
 
 _LONGEST_NAME_BYTES = 180
 _MOST_DIMENSIONS = 8
+_MOST_KEYS_FOR_ANY = 512  # the service waits for any of so many; for all of any number
+_SLICE_S = 0.05
 
 
 class ThalwegBackend(Backend):
@@ -85,10 +89,17 @@ class ThalwegBackend(Backend):
         return bool(self._client.delete(_name(key)))
 
     def wait(self, keys: Sequence[str], timeout_s: float, how: How) -> list[str]:
+        until = time.monotonic() + timeout_s
         names = {_name(key): key for key in keys}
-        with contextlib.suppress(WaitTimeoutError):
-            self._client.wait(list(names), how=how, timeout_s=timeout_s)
-        return [key for name, key in names.items() if self._client.exists(name)]
+        parts = itertools.cycle(_parts(list(names), how))
+        while True:
+            ready = [key for name, key in names.items() if self._client.exists(name)]
+            left = until - time.monotonic()
+            if enough(ready, keys, how) or left <= 0:
+                return ready
+            part = next(parts)
+            with contextlib.suppress(WaitTimeoutError):  # only time that passed; a server that is gone is told
+                self._client.wait(part, how=how, timeout_s=left if len(part) == len(names) else min(left, _SLICE_S))
 
     def close(self) -> None:
         self._client.close()
@@ -102,6 +113,13 @@ def _is_plain(value: Packed) -> bool:
         return False
     dtype = value.array.dtype
     return dtype.isnative and dtype.kind in "biufc" and value.array.ndim <= _MOST_DIMENSIONS
+
+
+def _parts(names: list[str], how: How) -> list[list[str]]:
+    """Split a wait that is too long for one message: its parts are waited for in turn, a slice of time each."""
+    if how == "all":
+        return [names]
+    return [names[start : start + _MOST_KEYS_FOR_ANY] for start in range(0, len(names), _MOST_KEYS_FOR_ANY)]
 
 
 def _name(key: str) -> str:

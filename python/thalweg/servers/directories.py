@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import shutil
 import socket
+import stat
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +22,7 @@ from thalweg.servers.server import Server, ServerConfig, new_namespace
 
 PREFIX = "thalweg-"
 OWNER = "owner.json"
+_UNFINISHED, _REMOVED = ".new", ".removed"
 
 
 class NodeLocalConfig(ServerConfig):
@@ -43,6 +48,7 @@ class _Directories(Server):
         self._base = Path(config.path) if config.path is not None else default_base()
         self._shards = config.shards or 16 * getattr(config, "nodes", 1)
         self._root: Path | None = None
+        self._held = -1
 
     def start(self) -> dict[str, Any]:
         try:
@@ -53,23 +59,40 @@ class _Directories(Server):
                 "give a directory that can be written"
             ) from error
         sweep(self._base)
-        root = self._base / (PREFIX + new_namespace(self._name))
         try:
-            root.mkdir(mode=0o700)
+            root, self._held = make(self._base, self._name, self._shards)
         except OSError as error:
             raise ConfigError(
                 f"ServerManager: path: {self._base} cannot be written: {error.strerror}; give a directory that can be"
             ) from error
         self._root = root
-        (root / OWNER).write_text(json.dumps(owner()))
-        for number in range(self._shards):
-            (root / f"{number:x}").mkdir(mode=0o700)
+        _owners.add(self)
         return {"backend": self.backend, "path": str(root), "shards": self._shards, "namespace": root.name}
 
     def stop(self) -> None:
         if self._root is not None:
             remove(self._root)
             self._root = None
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Give back the lock that shows that this process lives."""
+        _owners.discard(self)
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+
+_owners: weakref.WeakSet[_Directories] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    """A forked child shares the lock; one that outlives the owner would keep its namespace from being swept."""
+    for server in list(_owners):
+        server.let_go()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class NodeLocalServer(_Directories):
@@ -92,31 +115,125 @@ def default_base() -> Path:
     return memory if memory.is_dir() and os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
 
 
-def owner() -> dict[str, Any]:
-    """Describe this process so that another can tell later whether it still lives."""
-    pid = os.getpid()
-    return {"host": socket.gethostname(), "uid": os.getuid(), "pid": pid, "start": _start_of(pid), "boot": _boot()}
+def make(base: Path, name: str, shards: int) -> tuple[Path, int]:
+    """Make a whole namespace under `base`; returns it, and the descriptor that shows its owner lives while it is open.
+
+    It appears by a rename, so that a visible namespace always has its owner's description. While it is made its name
+    tells the host, since only processes of one host may judge by locks whether another still makes it.
+    """
+    while True:
+        root = base / (PREFIX + new_namespace(name))
+        unfinished = root.with_name(f".{root.name}.{_host_tag()}{_UNFINISHED}")
+        unfinished.mkdir(mode=0o700)
+        held = -1
+        try:
+            held = os.open(unfinished / OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            locked = _lock(held)
+            if locked is False:  # a sweep took it for the work of a dead process
+                raise FileNotFoundError
+            os.pwrite(held, json.dumps(owner("flock" if locked else None)).encode(), 0)
+            for number in range(shards):
+                (unfinished / f"{number:x}").mkdir(mode=0o700)
+            unfinished.rename(root)
+        except FileNotFoundError:
+            if held >= 0:
+                os.close(held)
+            if not base.is_dir():
+                raise
+        except BaseException:
+            if held >= 0:
+                os.close(held)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
+        else:
+            return root, held
+
+
+def owner(lock: str | None) -> dict[str, Any]:
+    """Describe this process, and how another can tell later whether it still lives: by `lock`, or by its process id."""
+    return {
+        "host": socket.gethostname(),
+        "uid": os.getuid(),
+        "pid": os.getpid(),
+        "start": _start_of(os.getpid()),
+        "boot": _boot(),
+        "lock": lock,
+    }
 
 
 def sweep(base: Path) -> list[Path]:
-    """Remove the namespaces under `base` that dead processes of this user on this node left; returns them."""
-    removed = []
-    for root in base.glob(PREFIX + "*"):
-        try:
-            made_by = json.loads((root / OWNER).read_text())
-        except (OSError, ValueError):
-            continue
-        here = made_by.get("host") == socket.gethostname() and made_by.get("uid") == os.getuid()
-        alive = made_by.get("boot") == _boot() and _start_of(made_by.get("pid", 0)) == made_by.get("start")
-        if here and not alive:
-            remove(root)
+    """Remove what dead processes of this user left under `base`; returns it.
+
+    That is: namespaces made on this host, also those that were never finished, and what a removal did not get to.
+    """
+    unfinished = base.glob(f".{PREFIX}*.{_host_tag()}{_UNFINISHED}")
+    removed = [root for root in base.glob(PREFIX + "*") if _mine(root) and _remove_if_dead(root, os.O_RDWR)]
+    removed += [root for root in unfinished if _mine(root) and _remove_if_dead(root, os.O_RDWR | os.O_CREAT)]
+    for root in base.glob(f".{PREFIX}*{_REMOVED}"):  # nobody looks into these any more
+        if _mine(root):
+            shutil.rmtree(root, ignore_errors=True)
             removed.append(root)
     return removed
 
 
+def _mine(root: Path) -> bool:
+    try:
+        status = root.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+
+
+def _remove_if_dead(root: Path, how: int) -> bool:
+    """Remove a namespace when its owner was of this host and is dead; tell whether that was so.
+
+    An unfinished one may have no owner's description yet, or half of one. Whoever gets the lock first has it: its
+    maker, when it lives, finds it taken and makes another.
+    """
+    try:
+        held = os.open(root / OWNER, how | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    try:
+        try:
+            made_by = json.loads(os.pread(held, 65536, 0))
+        except ValueError:
+            if not how & os.O_CREAT:
+                return False
+            made_by = owner("flock")
+        if made_by.get("host") != socket.gethostname() or made_by.get("uid") != os.getuid():
+            return False
+        if made_by.get("lock") == "flock":
+            dead = _lock(held) is True
+        else:
+            dead = made_by.get("boot") != _boot() or _start_of(made_by.get("pid", 0)) != made_by.get("start")
+        if dead:
+            remove(root)
+        return dead
+    except (OSError, AttributeError):
+        return False
+    finally:
+        os.close(held)
+
+
+def _lock(fd: int) -> bool | None:
+    """Take the lock that a process keeps for as long as it lives; False: another has it; None: there are no locks."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _host_tag() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:12]
+
+
 def remove(root: Path) -> None:
     """Remove a namespace: first out of sight by a rename, then its files."""
-    hidden = root.with_name(f".{root.name}.removed")
+    hidden = root.with_name(f".{root.name.removeprefix('.')}{_REMOVED}")
     with contextlib.suppress(OSError):
         root.rename(hidden)
         root = hidden

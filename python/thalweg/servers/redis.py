@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -20,6 +19,7 @@ from thalweg.servers.server import Server, ServerConfig, new_namespace
 
 _ATTEMPTS = 5
 _STOP_S = 5.0
+_LAST_BYTES = 16384
 
 
 class RedisConfig(ServerConfig):
@@ -34,14 +34,14 @@ class RedisConfig(ServerConfig):
 
 
 class RedisServer(Server):
-    """Starts and stops one redis-server; its directory is temporary, its password goes in by standard input."""
+    """Starts and stops one redis-server; it has no directory, its password goes in by standard input."""
 
     Config = RedisConfig
 
     def __init__(self, name: str, config: RedisConfig) -> None:
         self._name, self._config = name, config
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: Path | None = None
+        self._log_fd = -1
 
     def start(self) -> dict[str, Any]:
         program = shutil.which(self._config.executable)
@@ -55,7 +55,7 @@ class RedisServer(Server):
         missing = RedisBackend.available()
         if missing is not None:
             raise MissingLibraryError(f"ServerManager: redis: {missing}")
-        self._folder = Path(tempfile.mkdtemp(prefix="thalweg-redis-"))
+        self._log_fd = os.memfd_create("thalweg-redis-log", os.MFD_CLOEXEC)  # nothing to remove after a SIGKILL
         try:
             return self._start(program)
         except BaseException:
@@ -71,9 +71,9 @@ class RedisServer(Server):
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        if self._log_fd >= 0:
+            os.close(self._log_fd)
+            self._log_fd = -1
 
     def _start(self, program: str) -> dict[str, Any]:
         config = self._config
@@ -104,8 +104,7 @@ class RedisServer(Server):
         )
 
     def _launch(self, program: str, port: int, password: str) -> None:
-        config, folder = self._config, self._folder
-        assert folder is not None
+        config = self._config
         settings = [
             f"bind {config.host}",
             f"port {port}",
@@ -113,7 +112,7 @@ class RedisServer(Server):
             "protected-mode yes",
             'save ""',
             "appendonly no",
-            f"dir {folder}",
+            "dir /proc",  # must be there, and cannot be written: not even SAVE leaves a file
             "daemonize no",
             "enable-debug-command no",
             "maxmemory-policy noeviction",
@@ -121,10 +120,9 @@ class RedisServer(Server):
         ]
         if config.memory_limit_bytes is not None:
             settings.append(f"maxmemory {config.memory_limit_bytes}")
-        with (folder / "log").open("wb") as log:
-            self._process = start(
-                [program, "-"], stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, cwd=folder
-            )
+        os.ftruncate(self._log_fd, 0)
+        os.lseek(self._log_fd, 0, os.SEEK_SET)
+        self._process = start([program, "-"], stdin=subprocess.PIPE, stdout=self._log_fd, stderr=subprocess.STDOUT)
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write("\n".join(settings).encode())
@@ -138,12 +136,12 @@ class RedisServer(Server):
 
         once = Retry(NoBackoff(), 0)
 
-        assert self._process is not None and self._folder is not None
+        assert self._process is not None
         until = time.monotonic() + self._config.start_timeout_s
         pause_s = 0.002
         while True:
             if self._process.poll() is not None:
-                return _last_lines(self._folder / "log")
+                return _last_lines(self._log_fd)
             client = redis.Redis(host=self._config.host, port=port, password=password, socket_timeout=0.5, retry=once)
             try:
                 client.ping()
@@ -159,7 +157,7 @@ class RedisServer(Server):
             finally:
                 client.close()
             if time.monotonic() > until:
-                return f"no answer within {self._config.start_timeout_s} s: {_last_lines(self._folder / 'log')}"
+                return f"no answer within {self._config.start_timeout_s} s: {_last_lines(self._log_fd)}"
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, 0.05)
 
@@ -174,9 +172,8 @@ def _free_port(host: str) -> int:
         raise ConfigError(f"ServerManager: host: {host!r} is not an address of this machine: {error}") from error
 
 
-def _last_lines(log: Path) -> str:
-    try:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    except OSError:
-        lines = []
+def _last_lines(log_fd: int) -> str:
+    start = max(0, os.fstat(log_fd).st_size - _LAST_BYTES)
+    log = os.pread(log_fd, _LAST_BYTES, start).decode(errors="replace")
+    lines = [line for line in log.splitlines() if line.strip()]
     return " | ".join(lines[-6:]) or "it ended without a word"

@@ -335,6 +335,38 @@ class DataStoreTests:
         with pytest.raises(InvalidError, match="how is 'some'; accepted are 'all' and 'any'"):
             store.wait(["a"], 0, "some")  # type: ignore[arg-type]
 
+    @pytest.mark.parametrize("operation", ["stage_read", "wait"])
+    def test_a_value_that_is_taken_again_at_once_never_ends_a_wait_early(
+        self, store: DataStore, server_info: dict[str, Any], operation: str
+    ) -> None:
+        def wait_for(key: str) -> Any:
+            return store.stage_read(key, 5.0) if operation == "stage_read" else store.wait([key], 5.0, "any")
+
+        with ThreadPoolExecutor(4) as pool, DataStore("writer", server_info) as writer:
+            for key in (f"flicker/{number}" for number in range(10)):
+                waiting = [pool.submit(wait_for, key) for _ in range(4)]
+                for _ in range(100):
+                    writer.stage_write(key, b"taken")
+                    writer.clean_staged_data(key)
+                writer.stage_write(key, b"left")
+                for found in (future.result(PATIENCE_S) for future in waiting):
+                    assert found == [key] if operation == "wait" else bytes(found) in (b"taken", b"left")
+
+    @pytest.mark.parametrize("how", ["any", "all"])
+    def test_a_wait_may_be_for_very_many_keys(self, store: DataStore, how: Any) -> None:
+        keys = [f"many/{number}" for number in range(1100)]
+        with pytest.raises(WaitTimeoutError, match=r"1100 of 1100 keys were not written within 0\.02 s"):
+            store.wait(keys, timeout_s=0.02, how=how)
+        asked = keys[-2:] if how == "any" else keys
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(store.wait, keys, PATIENCE_S, how)
+            for key in asked:
+                store.stage_write(key, b"")
+            ready = waiting.result(PATIENCE_S)
+        assert ready
+        assert ready == [key for key in asked if key in set(ready)]
+        assert how == "any" or ready == keys
+
     def test_waiting_does_not_poll_where_the_backend_notifies(self, store: DataStore) -> None:
         if not store.capabilities.notifies:
             pytest.skip("the backend declares no notification")

@@ -11,6 +11,7 @@ from typing import Any
 from thalweg.errors import ComponentFailedError, WaitTimeoutError
 from thalweg.results.folder import ComponentRecord
 from thalweg.workflow.component import Component
+from thalweg.workflow.guard import Guard
 from thalweg.workflow.local import LocalProcess, pack_call
 from thalweg.workflow.progress import Progress
 from thalweg.workflow.running import Outcome, Running
@@ -51,6 +52,7 @@ class Launch:
         self._logs, self._traces, self._run_start_ns = logs, traces, run_start_ns
         self._grace_s, self._on_progress = grace_s, on_progress
         self._calls = {c.name: pack_call(c) for c in components.values() if c.type == "local"}
+        self._guard: Guard | None = None
         self._waiting = dict(components)
         self._running: dict[str, Running] = {}
         self._started_s: dict[str, float] = {}
@@ -90,6 +92,8 @@ class Launch:
             raise
         finally:
             self._selector.close()
+            if self._guard is not None:
+                self._guard.close()
         return self.results
 
     def _start_ready(self) -> None:
@@ -108,7 +112,9 @@ class Launch:
         if component.type == "thread":
             running = ThreadRun(component, **where)
         else:
-            running = LocalProcess(component, self._calls[name], **where)
+            if self._guard is None:
+                self._guard = Guard()
+            running = LocalProcess(component, self._calls[name], self._guard, **where)
         self._running[name] = running
         self.records[name].status = "running"
         self._watch(name)

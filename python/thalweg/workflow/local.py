@@ -17,6 +17,7 @@ from typing import IO, Any
 from thalweg.errors import ConfigError
 from thalweg.servers.child_process import start_here
 from thalweg.workflow.component import Component
+from thalweg.workflow.guard import Guard
 from thalweg.workflow.progress import Progress
 from thalweg.workflow.running import Outcome, Running
 
@@ -51,11 +52,19 @@ def pack_call(component: Component) -> bytes:
 class LocalProcess(Running):
     """Runs the function in a new interpreter: no fork, nothing imported from the caller's main program.
 
-    The process leads a process group that is ended as a whole, and the kernel kills it when this process dies.
+    The process leads a process group that is ended as a whole. When this process dies, the kernel kills the component,
+    and `guard` what the component had started.
     """
 
     def __init__(
-        self, component: Component, call: bytes, *, log: Path | None, traces: Path | None, run_start_ns: int
+        self,
+        component: Component,
+        call: bytes,
+        guard: Guard,
+        *,
+        log: Path | None,
+        traces: Path | None,
+        run_start_ns: int,
     ) -> None:
         import json
 
@@ -65,7 +74,7 @@ class LocalProcess(Running):
             "traces": str(traces) if traces is not None else None,
             "run_start_ns": run_start_ns,
         }
-        self._name = component.name
+        self._name, self._guard = component.name, guard
         self._log: IO[bytes] = log.open("a+b") if log is not None else tempfile.TemporaryFile()  # noqa: SIM115
         payload_fd = os.memfd_create(f"thalweg-{component.name[:64]}", os.MFD_CLOEXEC)
         self._messages, child_end = os.pipe2(os.O_CLOEXEC)
@@ -89,6 +98,7 @@ class LocalProcess(Running):
         finally:
             os.close(payload_fd)
             os.close(child_end)
+        guard.watch(self._process.pid)
         self._pidfd = os.pidfd_open(self._process.pid)
         self._buffer = bytearray()
         self._message: tuple[str, Any] | None = None
@@ -102,6 +112,7 @@ class LocalProcess(Running):
         if not self._ended():
             return progress, None
         self._signal_group(signal.SIGKILL)  # what the component left running
+        self._guard.forget(self._process.pid)
         status = self._process.wait()
         progress += self._receive()
         if status == 0 and self._message is not None and self._message[0] == "result":
