@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -44,6 +46,17 @@ class Process:
         assert self.popen.stdin is not None
         self.popen.stdin.close()
         assert self.popen.wait(30) == 0
+
+
+@contextlib.contextmanager
+def meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """Does `work` in another thread while the block waits for its effect; both have ended afterwards."""
+    timer = threading.Timer(0.05, work)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join(60)
 
 
 @pytest.fixture

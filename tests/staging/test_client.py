@@ -10,6 +10,8 @@ import pytest
 from thalweg.errors import ExistsError, WaitTimeoutError
 from thalweg.staging import Client, Entry, Server
 
+from .conftest import meanwhile
+
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16", "V12"])
 def test_every_element_type_comes_back_as_it_was(client: Client, dtype: str) -> None:
@@ -98,15 +100,15 @@ def test_a_loan_whose_block_raised_is_given_back(client: Client) -> None:
 
 def test_get_waits_until_somebody_puts(client: Client) -> None:
     with Client(client.address, namespace="t", token="correct horse") as other:
-        threading.Timer(0.05, lambda: other.put("late", np.ones(3))).start()
-        assert (client.get("late", timeout_s=30) == 1).all()
+        with meanwhile(lambda: other.put("late", np.ones(3))):
+            assert (client.get("late", timeout_s=30) == 1).all()
 
 
 def test_wait_for_any_and_for_all(client: Client) -> None:
     client.put("a", b"1")
     assert client.wait(["a", ("b", 2)], how="any") == [("a", 0)]
-    threading.Timer(0.05, lambda: client.put("b", b"2", version=2)).start()
-    assert client.wait(["a", ("b", 2)], how="all", timeout_s=30) == [("a", 0), ("b", 2)]
+    with meanwhile(lambda: client.put("b", b"2", version=2)):
+        assert client.wait(["a", ("b", 2)], how="all", timeout_s=30) == [("a", 0), ("b", 2)]
     with pytest.raises(WaitTimeoutError):
         client.wait(["a", "never"], timeout_s=0.05)
 

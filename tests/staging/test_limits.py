@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
-import threading
 
 import numpy as np
 import pytest
 
 from thalweg.errors import FullError, WaitTimeoutError
 from thalweg.staging import Client, Server
+
+from .conftest import meanwhile
 
 LIMIT = 8 << 20
 MIB = np.zeros(1 << 20, "u1")
@@ -39,8 +40,8 @@ def test_fail_refuses_and_keeps_what_is_there() -> None:
 def test_block_waits_until_there_is_room() -> None:
     with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
         fill(client)
-        threading.Timer(0.05, lambda: client.delete("u", version=3)).start()
-        client.put("more", MIB, timeout_s=30)
+        with meanwhile(lambda: client.delete("u", version=3)):
+            client.put("more", MIB, timeout_s=30)
         assert client.exists("more") and server.stats()["blocked"] == 2
 
 
@@ -56,8 +57,8 @@ def test_block_waits_for_a_reader_to_let_go() -> None:
             held.clear()
             gc.collect()
 
-        threading.Timer(0.05, let_go).start()
-        client.put("more", MIB, timeout_s=30)
+        with meanwhile(let_go):
+            client.put("more", MIB, timeout_s=30)
 
 
 def test_drop_oldest_makes_room_and_spares_what_is_read() -> None:
@@ -132,8 +133,8 @@ def test_a_full_directory_is_met_by_the_same_policies(crowd: list[int]) -> None:
             client.put("u", b"x", version=n)
         with pytest.raises(WaitTimeoutError, match="32768 of 32768 versions hold"):
             client.put("one more", b"x", timeout_s=0.05)
-        threading.Timer(0.05, lambda: client.delete("u", version=3)).start()
-        client.put("one more", b"x", timeout_s=30)
+        with meanwhile(lambda: client.delete("u", version=3)):
+            client.put("one more", b"x", timeout_s=30)
 
 
 def test_many_views_of_withdrawn_versions_slow_nobody_down() -> None:
