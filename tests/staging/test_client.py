@@ -99,9 +99,11 @@ def test_a_loan_whose_block_raised_is_given_back(client: Client) -> None:
 
 
 def test_get_waits_until_somebody_puts(client: Client) -> None:
-    with Client(client.address, namespace="t", token="correct horse") as other:
-        with meanwhile(lambda: other.put("late", np.ones(3))):
-            assert (client.get("late", timeout_s=30) == 1).all()
+    with (
+        Client(client.address, namespace="t", token="correct horse") as other,
+        meanwhile(lambda: other.put("late", np.ones(3))),
+    ):
+        assert (client.get("late", timeout_s=30) == 1).all()
 
 
 def test_wait_for_any_and_for_all(client: Client) -> None:
