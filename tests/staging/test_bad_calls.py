@@ -251,3 +251,14 @@ def test_a_taken_port_and_a_wrong_token_are_named(server: Server) -> None:
     with pytest.raises(errors.AccessError) as wrong:
         Client(server.tcp_address, token="wrong battery")
     assert str(wrong.value) == "stage.connect: wrong token; give the one that the server was started with"
+    with pytest.raises(errors.AccessError) as none:
+        Client(server.tcp_address)
+    assert str(none.value) == "stage.connect: no token was given; give the one that the server was started with"
+
+
+def test_address_and_token_are_taken_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert server.tcp_address is not None
+    monkeypatch.setenv("THALWEG_ADDRESS", server.tcp_address)
+    monkeypatch.setenv("THALWEG_TOKEN", "correct horse")
+    with Client() as client:
+        assert client.address == server.tcp_address

@@ -63,7 +63,10 @@ def serve(
         if json_path != "-":
             tcp = f" and {server.tcp_address}" if server.tcp_address else ""
             output.line(f"serving at {server.address}{tcp}")
-            output.line(f"clients: export THALWEG_ADDRESS='{server.address}'   (Ctrl-C ends the service)")
+            output.line(f"clients here:        export THALWEG_ADDRESS='{server.address}'")
+            if server.tcp_address:
+                output.line(f"on other nodes:      export THALWEG_ADDRESS='{server.tcp_address}' THALWEG_TOKEN=…")
+            output.line("Ctrl-C ends the service")
         row = {
             "address": server.address,
             "tcp_address": server.tcp_address,

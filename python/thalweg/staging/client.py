@@ -16,6 +16,7 @@ from thalweg import _native
 from thalweg.errors import InvalidError, ShapeError
 
 ADDRESS_VARIABLE = "THALWEG_ADDRESS"
+TOKEN_VARIABLE = "THALWEG_TOKEN"
 
 
 class Entry(NamedTuple):
@@ -78,7 +79,7 @@ class Client:
     name : str, optional
         What this client is called in messages to people. Default: the program's name.
     token : str, optional
-        The server's secret; needed over TCP.
+        The server's secret; needed over TCP. Default: the environment's ``THALWEG_TOKEN``.
     timeout_s : float
         How long to try to connect, in seconds.
 
@@ -113,7 +114,7 @@ class Client:
             address or os.environ.get(ADDRESS_VARIABLE) or None,
             namespace=namespace,
             name=name or Path(sys.argv[0] or "python").name or "python",
-            token=token or "",
+            token=token or os.environ.get(TOKEN_VARIABLE, ""),
             timeout_s=timeout_s,
         )
 

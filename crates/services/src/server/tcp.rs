@@ -125,11 +125,11 @@ impl Connection {
         let known: bool = hello.token.as_bytes().ct_eq(token.as_bytes()).into();
         let admitted = match known {
             true => admissible(hello.protocol),
-            false => Err(Error::new(
-                Kind::Access,
-                "stage.connect",
-                "wrong token; give the one that the server was started with",
-            )),
+            false => {
+                let met = if hello.token.is_empty() { "no token was given" } else { "wrong token" };
+                let detail = format!("{met}; give the one that the server was started with");
+                Err(Error::new(Kind::Access, "stage.connect", detail))
+            }
         };
         if let Err(e) = admitted {
             return reply(&self.stream, &RemoteReply::Failed(e), &[]);

@@ -8,7 +8,7 @@ use super::{Ground, Output};
 use thalweg_foundation::{Bytes, Kind, Nanos};
 
 /// At least this much fresh memory is prepared ahead of need.
-const AHEAD: u64 = 8 << 20;
+pub(super) const AHEAD: u64 = 8 << 20;
 /// The largest array for whose successor memory is granted ahead.
 const SPARE_MAX: u64 = 2 << 20;
 
@@ -145,10 +145,17 @@ impl Staging {
         let extent = self.pool.allocate(bytes)?;
         let end = extent.offset + extent.bytes;
         if end > self.prepared {
-            self.prepared = end.saturating_add(extent.bytes.max(AHEAD)).min(self.config.limit.0);
-            ground.prepare(extent.segment, Bytes(self.prepared));
+            self.prepare_up_to(extent.segment, end.saturating_add(extent.bytes.max(AHEAD)), ground);
         }
         Some(extent)
+    }
+
+    pub(super) fn prepare_up_to(&mut self, segment: u32, end: u64, ground: &mut dyn Ground) {
+        let end = end.min(self.config.limit.0);
+        if end > self.prepared {
+            self.prepared = end;
+            ground.prepare(segment, Bytes(end));
+        }
     }
 
     fn take_spares_back(&mut self, ground: &mut dyn Ground) -> bool {

@@ -86,7 +86,7 @@ impl Staging {
     pub fn step(&mut self, now: Nanos, input: Input, ground: &mut dyn Ground, out: &mut Vec<Output>) {
         self.now = self.now.max(now);
         match input {
-            Input::Joined { peer, hello, takes_spares } => self.joined(peer, hello, takes_spares),
+            Input::Joined { peer, hello, takes_spares } => self.joined(peer, hello, takes_spares, ground),
             Input::Gone(peer) => self.gone(peer, ground, out),
             Input::Tick => self.expire(out),
             Input::Request { from, id, body } => {

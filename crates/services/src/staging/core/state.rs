@@ -2,7 +2,7 @@
 
 use super::super::message::{Entry as Listed, Grant, Hello, Reply, Request, Stats};
 use super::super::{hash, Location};
-use super::admission::Reservation;
+use super::admission::{Reservation, AHEAD};
 use super::peers::{Granted, Peer, PeerId};
 use super::pool::{Extent, Pool};
 use super::slots::Slots;
@@ -122,7 +122,9 @@ impl Staging {
         }
     }
 
-    pub(super) fn joined(&mut self, peer: PeerId, hello: Hello, takes_spares: bool) {
+    pub(super) fn joined(&mut self, peer: PeerId, hello: Hello, takes_spares: bool, ground: &mut dyn Ground) {
+        // The first client's first put finds its pages there.
+        self.prepare_up_to(0, AHEAD, ground);
         self.peers.entry(peer).or_insert_with(|| Peer::new(hello, takes_spares));
     }
 

@@ -27,7 +27,9 @@ pub trait Exchange: Send + Sync {
     ///
     /// # Errors
     /// `Gone`, `Io` or `Protocol`.
-    fn segment(&self, number: u32, access: Access) -> Result<Segment>;
+    fn segment(&self, number: u32, access: Access) -> Result<Arc<Segment>>;
+    /// Whether somebody else prepares the pages of mappings for writing.
+    fn prepares_pages(&self) -> bool;
     /// Whether the service is there; looks, and sends no message.
     ///
     /// # Errors
@@ -144,13 +146,17 @@ impl Exchange for Local {
         let _ = self.host.submit(self.peer, 0, body);
     }
 
-    fn segment(&self, number: u32, access: Access) -> Result<Segment> {
+    fn segment(&self, number: u32, access: Access) -> Result<Arc<Segment>> {
         let segment = self.host.segment(number)?;
-        let fd = match access {
-            Access::Read => segment.reader()?,
-            Access::Write => segment.fd().try_clone_to_owned().map_err(|e| Error::io("stage.segment", e))?,
-        };
-        Segment::map(fd, segment.bytes(), access)
+        match access {
+            // The service's own mapping, whose pages it prepares.
+            Access::Write => Ok(segment),
+            Access::Read => Ok(Arc::new(Segment::map(segment.reader()?, segment.bytes(), Access::Read)?)),
+        }
+    }
+
+    fn prepares_pages(&self) -> bool {
+        true
     }
 
     fn alive(&self) -> Result<()> {
@@ -295,9 +301,14 @@ impl Exchange for Node {
         self.tell_rest();
     }
 
-    fn segment(&self, number: u32, access: Access) -> Result<Segment> {
+    fn segment(&self, number: u32, access: Access) -> Result<Arc<Segment>> {
         let _one_at_a_time = self.handing.lock().unwrap_or_else(PoisonError::into_inner);
-        receive_segment(self.channel.socket(), number, access).map_err(|e| self.named(e))
+        let segment = receive_segment(self.channel.socket(), number, access).map_err(|e| self.named(e))?;
+        Ok(Arc::new(segment))
+    }
+
+    fn prepares_pages(&self) -> bool {
+        false
     }
 
     fn alive(&self) -> Result<()> {

@@ -4,6 +4,7 @@ use super::super::message::{Grant, Reply, Request};
 use super::super::{hash, Location};
 use super::exchange::Exchange;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use thalweg_foundation::array::Shape;
 use thalweg_foundation::base::{Key, Name};
@@ -12,6 +13,9 @@ use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience, LEASES_MAX};
 use thalweg_transport::memory::{Access, Segment};
 use thalweg_transport::process;
+
+/// At least this much is mapped ahead of what is written for the first time.
+const AHEAD: u64 = 8 << 20;
 
 type Maps = RwLock<HashMap<u32, Arc<Segment>>>;
 
@@ -30,6 +34,8 @@ pub struct Shared {
     writers: Maps,
     leases: Mutex<Indices>,
     spares: Mutex<Vec<Grant>>,
+    /// Bytes of the segment whose pages are mapped for writing, or soon will be.
+    warm: AtomicU64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -79,6 +85,7 @@ impl Shared {
             writers: Maps::default(),
             leases: Mutex::default(),
             spares: Mutex::default(),
+            warm: AtomicU64::new(0),
         })
     }
 
@@ -101,7 +108,7 @@ impl Shared {
         if let Some(found) = maps.read().unwrap_or_else(PoisonError::into_inner).get(&number) {
             return Ok(found.clone());
         }
-        let segment = Arc::new(self.exchange.segment(number, access)?);
+        let segment = self.exchange.segment(number, access)?;
         Ok(maps.write().unwrap_or_else(PoisonError::into_inner).entry(number).or_insert(segment).clone())
     }
 
@@ -222,6 +229,18 @@ impl Shared {
         }
     }
 
+    /// Has pages mapped in the background ahead of the memory that this client writes for the first time: one at a time they
+    /// cost more than the copy.
+    fn warm(&self, segment: &Arc<Segment>, grant: &Grant) {
+        let end = grant.offset + grant.bytes.0;
+        let warm = self.warm.load(Ordering::Relaxed);
+        if end > warm && !self.exchange.prepares_pages() {
+            let upto = (end + grant.bytes.0.max(AHEAD)).min(segment.bytes().0);
+            self.warm.store(upto, Ordering::Relaxed);
+            segment.prefault(warm..upto);
+        }
+    }
+
     /// Memory in which an array can be made; it becomes visible with `SharedLoan::commit`.
     ///
     /// # Errors
@@ -243,6 +262,7 @@ impl Shared {
             start: std::ptr::null_mut(),
         };
         let segment = self.mapped(grant.segment, Access::Write)?;
+        self.warm(&segment, &grant);
         loan.start = segment.at(grant.offset, shape.size())?;
         Ok(loan)
     }
