@@ -41,6 +41,13 @@ class TrainRecord(NamedTuple):
     losses: list[float]
     values_read: int
 
+    def __repr__(self) -> str:
+        losses = f"[{self.losses[0]:.4g}, ..., {self.losses[-1]:.4g}]" if len(self.losses) > 3 else repr(self.losses)
+        return (
+            f"TrainRecord(iterations={self.iterations}, elapsed_s={self.elapsed_s:.4g}, losses={losses}, "
+            f"values_read={self.values_read})"
+        )
+
 
 class _Feed:
     """A numbered series of keys, read in order."""
