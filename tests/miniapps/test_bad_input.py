@@ -303,7 +303,8 @@ CALLS = {
     "info_before_start": (
         lambda: ServerManager("s", "node-local").get_server_info(),
         InvalidError,
-        "ServerManager.get_server_info: 's' does not run; call start_server() first",
+        "ServerManager.get_server_info: 's' does not run; call start_server() first, or give the ServerManager itself "
+        "in a component's args and in Workflow(servers=[...]), which starts it",
     ),
     "launch_timeout": (
         lambda: _launch(0),

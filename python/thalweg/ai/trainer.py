@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import torch
 
     from thalweg.datastore import DataStore
+    from thalweg.datastore.store import HasServerInfo
     from thalweg.results.tracer import Tracer
 
 ToSamples = Callable[[str, Array], tuple[Array, Array]]
@@ -71,7 +72,7 @@ class AI:
         (mse, relative_l2),
         learning_rate, weight_decay, batch_size, iteration_time_s (a number or a distribution, as for Simulation),
         replay_bytes, threads, device; or a JSON or TOML file.
-    server_info : mapping, optional
+    server_info : mapping or ServerManager, optional
         Where data comes from (`ServerManager.get_server_info`).
     tracer : Tracer, optional
         Records each iteration. Default: that of the running workflow component.
@@ -110,7 +111,7 @@ class AI:
         self,
         name: str,
         config: Mapping[str, Any] | str | Path,
-        server_info: Mapping[str, Any] | None = None,
+        server_info: Mapping[str, Any] | HasServerInfo | None = None,
         *,
         tracer: Tracer | None = None,
         rank: int = 0,
