@@ -58,7 +58,9 @@ def component(**options):
 SIMULATIONS = {
     "unknown_kernel": (
         simulation(mini_app_kernel="MatMulSimple2d"),
-        "Simulation: kernels[0].mini_app_kernel: kernel 'MatMulSimple2d' is unknown; did you mean 'MatMulSimple2D'?",
+        "Simulation: kernels[0].mini_app_kernel: kernel 'MatMulSimple2d' is unknown; did you mean 'MatMulSimple2D'? "
+        "accepted are MatMulSimple2D, MatMulGeneral, FFT, AXPY, InplaceCompute, GenerateRandomNumber, ScatterAdd, "
+        "CopyHostToDevice, CopyDeviceToHost",
     ),
     "both_measures": (
         simulation(run_time=1.0),
@@ -301,7 +303,8 @@ CALLS = {
     "info_before_start": (
         lambda: ServerManager("s", "node-local").get_server_info(),
         InvalidError,
-        "ServerManager.get_server_info: 's' does not run; call start_server() first",
+        "ServerManager.get_server_info: 's' does not run; call start_server() first, or give the ServerManager itself "
+        "in a component's args and in Workflow(servers=[...]), which starts it",
     ),
     "launch_timeout": (
         lambda: _launch(0),

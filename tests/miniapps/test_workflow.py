@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from thalweg import ServerManager, Workflow
-from thalweg.errors import ComponentFailedError, ConfigError, WaitTimeoutError
+from thalweg import DataStore, ServerManager, Workflow
+from thalweg.errors import ComponentFailedError, ConfigError, ExistsError, WaitTimeoutError
 from thalweg.workflow import report_progress, stop_requested
 
 PATIENCE_S = 30.0
@@ -270,6 +270,57 @@ def test_ctrl_c_stops_components_and_servers_and_writes_the_folder(tmp_path):
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (facts["status"], facts["components"][0]["status"]) == ("interrupted", "interrupted")
     assert not list((tmp_path / "shm").glob("*"))
+
+
+@pytest.mark.parametrize("type", ["local", "thread"])
+def test_a_server_manager_among_the_arguments_arrives_as_its_info(type):
+    server = ServerManager("s", {"type": "node-local"})
+    w = Workflow("w", servers=[server])
+
+    @w.component(type=type, args={"server_info": server})
+    def use(server_info):
+        with DataStore("d", server_info) as store:
+            store.stage_write("a", b"1")
+            return server_info["backend"], bytes(store.stage_read("a"))
+
+    assert w.launch(timeout_s=PATIENCE_S) == {"use": ("node-local", b"1")}
+
+
+def test_a_server_manager_that_a_component_takes_along_is_refused():
+    server = ServerManager("s", {"type": "node-local"})
+    w = Workflow("w", servers=[server])
+
+    @w.component()
+    def use():
+        return server.get_server_info()
+
+    with pytest.raises(ConfigError, match="stays in the process that made it; send get_server_info"):
+        w.launch(timeout_s=PATIENCE_S)
+    assert not server.running
+
+
+def test_a_store_takes_a_manager_whose_server_runs():
+    with ServerManager("s", {"type": "node-local"}) as server, DataStore("d", server) as store:
+        assert store.backend == "node-local"
+
+
+def test_a_folder_is_replaced_when_asked_and_says_what_was_run(tmp_path):
+    for replace in (False, True):
+        w = Workflow("w", tmp_path / "run", servers=[ServerManager("s", {"type": "node-local"})], replace=replace)
+        w.component(name="a", type="thread", retries=1)(lambda: 7)
+        assert w.launch(timeout_s=PATIENCE_S) == {"a": 7}
+    with pytest.raises(ExistsError, match="replace=True"):
+        again = Workflow("w", tmp_path / "run")
+        again.component(name="a", type="thread")(lambda: None)
+        again.launch(timeout_s=PATIENCE_S)
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["backend"] == "node-local"
+    assert facts["configuration"] == {
+        "components": {"a": {"type": "thread", "dependencies": [], "retries": 1}},
+        "servers": {"s": "node-local"},
+    }
+    with pytest.raises(ConfigError, match="replace is for a folder given as a path"):
+        Workflow("w", replace=True)
 
 
 @pytest.mark.parametrize("how", ["done", "failed"])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import torch
 
     from thalweg.datastore import DataStore
+    from thalweg.datastore.store import HasServerInfo
     from thalweg.results.tracer import Tracer
 
 ToSamples = Callable[[str, Array], tuple[Array, Array]]
@@ -40,6 +41,13 @@ class TrainRecord(NamedTuple):
     elapsed_s: float
     losses: list[float]
     values_read: int
+
+    def __repr__(self) -> str:
+        losses = f"[{self.losses[0]:.4g}, ..., {self.losses[-1]:.4g}]" if len(self.losses) > 3 else repr(self.losses)
+        return (
+            f"TrainRecord(iterations={self.iterations}, elapsed_s={self.elapsed_s:.4g}, losses={losses}, "
+            f"values_read={self.values_read})"
+        )
 
 
 class _Feed:
@@ -64,7 +72,7 @@ class AI:
         (mse, relative_l2),
         learning_rate, weight_decay, batch_size, iteration_time_s (a number or a distribution, as for Simulation),
         replay_bytes, threads, device; or a JSON or TOML file.
-    server_info : mapping, optional
+    server_info : mapping or ServerManager, optional
         Where data comes from (`ServerManager.get_server_info`).
     tracer : Tracer, optional
         Records each iteration. Default: that of the running workflow component.
@@ -103,7 +111,7 @@ class AI:
         self,
         name: str,
         config: Mapping[str, Any] | str | Path,
-        server_info: Mapping[str, Any] | None = None,
+        server_info: Mapping[str, Any] | HasServerInfo | None = None,
         *,
         tracer: Tracer | None = None,
         rank: int = 0,

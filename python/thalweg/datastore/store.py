@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,13 @@ DEFAULT_TIMEOUT_S = 60.0
 _CONCURRENT_OPERATIONS = 4
 
 
+class HasServerInfo(Protocol):
+    """What knows how to reach a server: a `ServerManager`."""
+
+    def get_server_info(self) -> dict[str, Any]:
+        """Return what a `DataStore` needs to connect."""
+
+
 class DataStore:
     """Stages values by key, between the components of a workflow, over the backend that `server_info` names.
 
@@ -33,8 +40,9 @@ class DataStore:
     ----------
     name : str
         Names this client in errors.
-    server_info : mapping
-        What `ServerManager.get_server_info` gave; its ``"backend"`` chooses the backend.
+    server_info : mapping or ServerManager
+        What `ServerManager.get_server_info` gave, or the manager of a server that runs; its ``"backend"`` chooses the
+        backend.
     tracer : Tracer, optional
         Records each read, write, wait, poll and delete. Default: the tracer of the running workflow component, if any.
     allow_pickle : bool
@@ -74,12 +82,14 @@ class DataStore:
     def __init__(
         self,
         name: str,
-        server_info: Mapping[str, Any],
+        server_info: Mapping[str, Any] | HasServerInfo,
         *,
         tracer: Tracer | None = None,
         allow_pickle: bool = False,
         checksum: bool = False,
     ) -> None:
+        if hasattr(server_info, "get_server_info"):
+            server_info = server_info.get_server_info()
         if not isinstance(server_info, Mapping):
             raise ConfigError(
                 f"DataStore: server_info is {type(server_info).__name__}; "

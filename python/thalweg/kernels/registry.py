@@ -80,7 +80,11 @@ def kernel_class(name: object, what: str = "kernels") -> type[Kernel]:
         When there is none of that name.
     """
     if not isinstance(name, str) or name not in _HOME:
-        raise ConfigError(f"{what}: kernel {name!r} is unknown; {suggestion(name, kernel_names())}")
+        accepted = f"accepted are {', '.join(_HOME)}"
+        advice = suggestion(name, kernel_names())
+        if advice != accepted:
+            advice = f"{advice} {accepted}"
+        raise ConfigError(f"{what}: kernel {name!r} is unknown; {advice}")
     home = _HOME[name]
     if isinstance(home, str):
         module, _, attribute = home.partition(":")

@@ -86,6 +86,7 @@ class ServerManager:
         self.name = name
         self.config = checked(chosen.Config, content, "ServerManager")
         self._server = chosen(name, self.config)
+        self._backend = kind
         self._info: dict[str, Any] | None = None
 
     def start_server(self) -> dict[str, Any]:
@@ -114,7 +115,10 @@ class ServerManager:
             When the server does not run.
         """
         if self._info is None:
-            raise InvalidError(f"ServerManager.get_server_info: {self.name!r} does not run; call start_server() first")
+            raise InvalidError(
+                f"ServerManager.get_server_info: {self.name!r} does not run; call start_server() first, or give the "
+                "ServerManager itself in a component's args and in Workflow(servers=[...]), which starts it"
+            )
         return dict(self._info)
 
     def stop_server(self) -> None:
@@ -124,9 +128,20 @@ class ServerManager:
             self._server.stop()
 
     @property
+    def backend(self) -> str:
+        """Name of the backend that it serves."""
+        return self._backend
+
+    @property
     def running(self) -> bool:
         """Whether it was started and not stopped."""
         return self._info is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        raise InvalidError(
+            f"ServerManager {self.name!r} stays in the process that made it; send get_server_info() instead, or give "
+            "the ServerManager itself in a component's args"
+        )
 
     def __enter__(self) -> ServerManager:
         if self._info is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,8 @@ class Workflow:
         Started before the first component, if they do not run yet, and always stopped after the last.
     grace_s : float
         Seconds that a component has to end after it was asked to, before it is killed.
+    replace : bool
+        Empty the folder first when it holds an earlier run. Only for a `folder` given as a path.
 
     Examples
     --------
@@ -53,13 +56,17 @@ class Workflow:
         *,
         servers: Sequence[ServerManager] = (),
         grace_s: float = 5.0,
+        replace: bool = False,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"Workflow: name is {name!r}; give text that is not empty")
         if isinstance(grace_s, bool) or not isinstance(grace_s, (int, float)) or not 0 <= grace_s < float("inf"):
             raise ConfigError(f"Workflow: grace_s is {grace_s!r}; give seconds, 0 or more")
+        if replace and not isinstance(folder, (str, Path)):
+            raise ConfigError("Workflow: replace is for a folder given as a path; remove it or give the path")
         self.name = name
         self._folder = folder
+        self._replace = replace
         self._servers = list(servers)
         self._grace_s = float(grace_s)
         self._components: dict[str, Component] = {}
@@ -124,7 +131,7 @@ class Workflow:
         type : str
             ``local``: a fresh process; function and arguments are pickled. ``thread``: a thread of this process.
         args : mapping
-            The function's arguments by name.
+            The function's arguments by name. For a ServerManager the function gets its server info.
         dependencies : sequence of str
             Components that must be done before this one starts.
         env : mapping
@@ -170,8 +177,8 @@ class Workflow:
         Raises
         ------
         ConfigError
-            For a cycle, an unknown dependency, no components, or arguments that cannot be sent; nothing was started
-            then.
+            For a cycle, an unknown dependency, no components, or arguments that cannot be sent; no component was
+            started then.
         ComponentFailedError
             When one failed: its exit status or exception, and the last lines of its log. What depends on it was not
             started, the others were stopped.
@@ -188,20 +195,21 @@ class Workflow:
         from thalweg.workflow.launch import Launch
 
         folder, owned = self._open_folder()
-        launch = Launch(
-            self.name,
-            self._components,
-            logs=folder.logs if folder else None,
-            traces=folder.traces if folder else None,
-            run_start_ns=folder.start_ns if folder else time.monotonic_ns(),
-            grace_s=self._grace_s,
-            on_progress=on_progress,
-        )
+        launch: Launch | None = None
         status = "failed"
         try:
             for server in self._servers:
                 if not server.running:
                     server.start_server()
+            launch = Launch(
+                self.name,
+                {name: _with_server_info(component) for name, component in self._components.items()},
+                logs=folder.logs if folder else None,
+                traces=folder.traces if folder else None,
+                run_start_ns=folder.start_ns if folder else time.monotonic_ns(),
+                grace_s=self._grace_s,
+                on_progress=on_progress,
+            )
             if folder is not None:
                 folder.prepare_merge()
             results = launch.run(timeout_s)
@@ -213,7 +221,7 @@ class Workflow:
             for server in self._servers:
                 server.stop_server()
             if folder is not None:
-                folder.components = list(launch.records.values())
+                folder.components = list(launch.records.values()) if launch is not None else []
                 if owned:
                     folder.finish(status)  # type: ignore[arg-type]
                 else:
@@ -227,7 +235,40 @@ class Workflow:
 
         if isinstance(self._folder, RunFolder):
             return self._folder, False
-        return RunFolder(Path(self._folder), name=self.name), True
+        kinds = dict.fromkeys(server.backend for server in self._servers)
+        folder = RunFolder(
+            Path(self._folder),
+            name=self.name,
+            backend=", ".join(kinds) or None,
+            configuration=self._configuration(),
+            replace=self._replace,
+        )
+        return folder, True
+
+    def _configuration(self) -> dict[str, Any]:
+        """What was declared; without arguments and server settings, which may hold secrets or not be JSON."""
+        return {
+            "components": {
+                component.name: {
+                    "type": component.type,
+                    "dependencies": list(component.dependencies),
+                    "retries": component.retries,
+                }
+                for component in self._components.values()
+            },
+            "servers": {server.name: server.backend for server in self._servers},
+        }
+
+
+def _with_server_info(component: Component) -> Component:
+    """Put server info in the place of each ServerManager among the arguments."""
+    from thalweg.servers import ServerManager
+
+    args = {
+        name: value.get_server_info() if isinstance(value, ServerManager) else value
+        for name, value in component.args.items()
+    }
+    return dataclasses.replace(component, args=args)
 
 
 def _imported(home: object, where: str) -> Callable[..., Any]:
