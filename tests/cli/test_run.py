@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import DEADLINE_S, PROGRAM, descendants, thalweg
+from thalweg.results import RunFolder
 
 pytest.importorskip("thalweg.staging", reason="needs the native library: make setup")
 SMALL = ["run", "one-to-one", "--scale", "0.002", "--backend", "node-local", "--sizes", "4KB"]
@@ -46,6 +47,33 @@ def test_an_earlier_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
         "thalweg: error: run one-to-one: out holds an earlier run; give another --folder, or --replace\n"
     )
     assert (tmp_path / "out" / "run.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("command", [[*SMALL], [*SMALL, "--replace"], ["demo"]])
+def test_a_folder_in_use_is_refused(command: list[str], tmp_path: Path) -> None:
+    running = RunFolder(tmp_path / "out")
+    before = (tmp_path / "out" / "run.json").read_text()
+    done = thalweg(*command, "--folder", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"thalweg: error: RunFolder: out is in use by a run of process {os.getpid()}; "
+        "wait for its end or give another folder\n"
+    )
+    assert (tmp_path / "out" / "run.json").read_text() == before
+    running.finish()
+
+
+@pytest.mark.parametrize("command", [[*SMALL], ["demo"]])
+@pytest.mark.parametrize(("folder", "why"), [("/proc/foo", "No such file or directory"), ("file", "File exists")])
+def test_a_folder_that_cannot_be_made_is_one_clear_message(
+    command: list[str], folder: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = thalweg(*command, "--folder", folder, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"thalweg: error: RunFolder: {folder} cannot hold a run: {why}; give a folder that can be made and written\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,22 +34,26 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
     ------
     ConfigError
         When an option's value is refused, or the folder holds a run that is to be kept.
+    FolderInUseError
+        When another run goes on in the folder.
+    InvalidError
+        When the folder cannot be made or written, or holds something else than a run.
     """
     from thalweg.patterns import PATTERNS
     from thalweg.report import write_report
-    from thalweg.results import component_rows
+    from thalweg.results import FolderLock, component_rows
 
     pattern = PATTERNS[name]
     options = _validated(name, pattern.Options, values)
-    if (folder / "run.json").exists():
-        if not replace:
-            raise ConfigError(f"run {name}: {folder} holds an earlier run; give another --folder, or --replace")
-        shutil.rmtree(folder)
+    if not replace and os.path.exists(folder / "run.json"):
+        FolderLock(folder).release()  # a run that goes on is another matter than an earlier one
+        raise ConfigError(f"run {name}: {folder} holds an earlier run; give another --folder, or --replace")
     with live() as tell:
         run = pattern.run(
             options, folder, lambda progress: tell(progress.component, progress.done, progress.total, progress.note)
         )
-    page = write_report(folder)
+    with FolderLock(folder):
+        page = write_report(folder)
     output.table("Events", *_events(run.events()))
     for table in run.tables:
         output.table(table.title, table.columns, table.rows)
