@@ -79,6 +79,15 @@ def test_a_folder_that_cannot_be_made_is_one_clear_message(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            ["--backend", "foo"],
+            "run one-to-one: --backend: 'foo' is not a backend; accepted are thalweg, node-local, filesystem, redis",
+        ),
+        (
+            ["--solver-std-s", "0.1"],
+            "run one-to-one: --solver-std-s 0.1 has no effect with --distribution 'constant'; "
+            "set --distribution to normal, lognormal or gamma, or leave --solver-std-s out",
+        ),
         (["--scale", "-1"], "run one-to-one: --scale: Input should be greater than 0; got '-1'"),
         (["--sizes", "4Kx"], "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB"),
         (
@@ -109,3 +118,18 @@ def test_an_interrupted_run_leaves_nothing_running(end: signal.Signals, tmp_path
             run.kill()
     assert (run.returncode, errors) == (130, "thalweg: interrupted\n")
     assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_no_sizes_mean_no_sweep(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = thalweg(*SMALL[:-1], "", "--folder", "out", "--json", "out.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {row["component"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]} == {
+        "solver",
+        "trainer",
+    }
+
+
+def test_help_names_the_backends() -> None:
+    shown = " ".join(thalweg("run", "one-to-one", "--help").stdout.replace("│", " ").split())
+    assert "thalweg, node-local, filesystem, redis" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -110,5 +111,12 @@ def _validated(name: str, model: Any, values: Mapping[str, Any]) -> Any:
         return model(**values)
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
+        reason = str(found["ctx"]["error"]) if found["type"] == "value_error" else None
+        if reason and not found["loc"]:  # about several options: in their words
+            for field in model.model_fields:
+                reason = re.sub(rf"\b{field}\b", flag(field), reason)
+            raise ConfigError(f"run {name}: {reason}") from None
         where = flag(str(found["loc"][0])) if found["loc"] else "options"
+        if reason:
+            raise ConfigError(f"run {name}: {where}: {reason}") from None
         raise ConfigError(f"run {name}: {where}: {found['msg']}; got {found['input']!r}") from None
