@@ -30,7 +30,15 @@ def test_a_run_prints_its_tables_and_writes_its_rows(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     done = thalweg(*SMALL, "--folder", "out", "--json", "out.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("Table 2", "Table 3", "paper, original", "10108", "out/report.html", "out/timeline.json"):
+    for words in (
+        "Table 2",
+        "Table 3",
+        "median ms",
+        "paper, original",
+        "10108",
+        "out/report.html",
+        "out/timeline.json",
+    ):
         assert words in done.stdout
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert {"solver", "trainer"} <= {row["component"] for row in rows}

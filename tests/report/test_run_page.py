@@ -72,6 +72,16 @@ def test_timeline_keeps_transport_when_it_must_leave_events_out(
     assert shown < len(events)
 
 
+def test_transfers_below_1_kib_have_no_throughput(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    with run.tracer("solver") as tracer:
+        tracer.record("write", "flag", run.start_ns, run.start_ns + 1000, size_bytes=1023)
+        tracer.record("write", "field", run.start_ns, run.start_ns + 1000, size_bytes=1024)
+    run.finish()
+    rows = Recorded(tmp_path / "run").statistics().rows
+    assert {row[2]: row[-1] for row in rows} == {"flag": None, "field": pytest.approx(1.024)}
+
+
 def test_short_bars_stay_visible_and_data_movement_is_on_top(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
     with run.tracer("solver") as tracer:

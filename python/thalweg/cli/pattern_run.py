@@ -75,9 +75,9 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
 
 def _events(table: Any) -> tuple[list[str], list[list[object]]]:
     """Columns and rows of what happened: numbers, times and throughput by component and kind."""
-    from thalweg.results import statistics
+    from thalweg.results import gb_per_s, statistics
 
-    columns = ["component", "kind", "name", "events", "MB", "mean ms", "p99 ms", "GB/s"]
+    columns = ["component", "kind", "name", "events", "MB", "mean ms", "median ms", "p99 ms", "GB/s"]
     rows: list[list[object]] = [
         [
             f"{row['component']}[{row['rank']}]" if row["rank"] else row["component"],
@@ -86,8 +86,9 @@ def _events(table: Any) -> tuple[list[str], list[list[object]]]:
             row["events"],
             row["bytes"] / 1e6 if row["kind"] in _MOVING else None,
             row["mean_s"] * 1e3,
+            row["median_s"] * 1e3,
             row["p99_s"] * 1e3,
-            row["bytes_per_s"] / 1e9 if row["kind"] in _MOVING else None,
+            gb_per_s(row["bytes"], row["events"], row["total_s"]) if row["kind"] in _MOVING else None,
         ]
         for row in statistics(table)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg.results.folder import Artifact, ComponentRecord, ResultTable, RunFolder
     from thalweg.results.folder_lock import FolderInUseError, FolderLock
-    from thalweg.results.summaries import component_rows, iteration_times, statistics
+    from thalweg.results.summaries import component_rows, gb_per_s, iteration_times, statistics
     from thalweg.results.tracer import Tracer, current_tracer, set_current_tracer
 
 _HOME = {
@@ -21,6 +21,7 @@ _HOME = {
     "Tracer": "tracer",
     "component_rows": "summaries",
     "current_tracer": "tracer",
+    "gb_per_s": "summaries",
     "iteration_times": "summaries",
     "set_current_tracer": "tracer",
     "statistics": "summaries",
@@ -36,6 +37,7 @@ __all__ = [
     "Tracer",
     "component_rows",
     "current_tracer",
+    "gb_per_s",
     "iteration_times",
     "set_current_tracer",
     "statistics",
