@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -151,7 +151,12 @@ def timeline(events: Events) -> tuple[Figure, int]:
     return figure, len(shown)
 
 
-def bars(names: Sequence[str], series: Sequence[tuple[str, Sequence[float | None]]], unit: str) -> Figure:
+def bars(
+    names: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float | None]]],
+    unit: str,
+    axis: Literal["linear", "log"] = "linear",
+) -> Figure:
     """Grouped bars: one group a name, one colour a series."""
     figure = _figure("", unit)
     for place, (label, values) in enumerate(series):
@@ -162,6 +167,8 @@ def bars(names: Sequence[str], series: Sequence[tuple[str, Sequence[float | None
             marker={"color": PALETTE[place % len(PALETTE)]},
             hovertemplate="%{y:.4g}",
         )
+    if axis == "log":
+        _logarithmic(figure)
     return figure
 
 
