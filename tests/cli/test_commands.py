@@ -109,4 +109,5 @@ def test_report_and_compare_write_pages_and_rows(tmp_path: Path) -> None:
     done = thalweg("compare", "a", "b", "--out", "both.html", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0
     assert [row["run"] for row in json.loads(done.stdout)["rows"]] == ["a", "a", "b", "b"]
+    assert "median : a" in done.stderr
     assert (tmp_path / "both.html").exists()

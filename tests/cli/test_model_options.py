@@ -67,6 +67,7 @@ def test_sizes_and_lists_are_taken_apart() -> None:
         "resume": True,
     }
     assert Options(**values).hidden_widths == (32, 16)
+    assert given(Options, {"sizes": ""}) == {"sizes": []}
 
 
 def test_a_wrong_size_is_refused() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import DEADLINE_S, PROGRAM, descendants, thalweg
+from thalweg.results import RunFolder
 
 pytest.importorskip("thalweg.staging", reason="needs the native library: make setup")
 SMALL = ["run", "one-to-one", "--scale", "0.002", "--backend", "node-local", "--sizes", "4KB"]
@@ -29,7 +30,15 @@ def test_a_run_prints_its_tables_and_writes_its_rows(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     done = thalweg(*SMALL, "--folder", "out", "--json", "out.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("Table 2", "Table 3", "paper, original", "10108", "out/report.html", "out/timeline.json"):
+    for words in (
+        "Table 2",
+        "Table 3",
+        "median ms",
+        "paper, original",
+        "10108",
+        "out/report.html",
+        "out/timeline.json",
+    ):
         assert words in done.stdout
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert {"solver", "trainer"} <= {row["component"] for row in rows}
@@ -48,9 +57,45 @@ def test_an_earlier_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "run.json").read_text() == "{}"
 
 
+@pytest.mark.parametrize("command", [[*SMALL], [*SMALL, "--replace"], ["demo"]])
+def test_a_folder_in_use_is_refused(command: list[str], tmp_path: Path) -> None:
+    running = RunFolder(tmp_path / "out")
+    before = (tmp_path / "out" / "run.json").read_text()
+    done = thalweg(*command, "--folder", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"thalweg: error: RunFolder: out is in use by a run of process {os.getpid()}; "
+        "wait for its end or give another folder\n"
+    )
+    assert (tmp_path / "out" / "run.json").read_text() == before
+    running.finish()
+
+
+@pytest.mark.parametrize("command", [[*SMALL], ["demo"]])
+@pytest.mark.parametrize(("folder", "why"), [("/proc/foo", "No such file or directory"), ("file", "File exists")])
+def test_a_folder_that_cannot_be_made_is_one_clear_message(
+    command: list[str], folder: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = thalweg(*command, "--folder", folder, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"thalweg: error: RunFolder: {folder} cannot hold a run: {why}; give a folder that can be made and written\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            ["--backend", "foo"],
+            "run one-to-one: --backend: 'foo' is not a backend; accepted are thalweg, node-local, filesystem, redis",
+        ),
+        (
+            ["--solver-std-s", "0.1"],
+            "run one-to-one: --solver-std-s 0.1 has no effect with --distribution 'constant'; "
+            "set --distribution to normal, lognormal or gamma, or leave --solver-std-s out",
+        ),
         (["--scale", "-1"], "run one-to-one: --scale: Input should be greater than 0; got '-1'"),
         (["--sizes", "4Kx"], "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB"),
         (
@@ -81,3 +126,18 @@ def test_an_interrupted_run_leaves_nothing_running(end: signal.Signals, tmp_path
             run.kill()
     assert (run.returncode, errors) == (130, "thalweg: interrupted\n")
     assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_no_sizes_mean_no_sweep(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = thalweg(*SMALL[:-1], "", "--folder", "out", "--json", "out.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {row["component"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]} == {
+        "solver",
+        "trainer",
+    }
+
+
+def test_help_names_the_backends() -> None:
+    shown = " ".join(thalweg("run", "one-to-one", "--help").stdout.replace("│", " ").split())
+    assert "thalweg, node-local, filesystem, redis" in shown

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from thalweg.errors import CorruptDataError
+from thalweg.errors import ConfigError, CorruptDataError
 from thalweg.patterns import PATTERNS
 from thalweg.patterns.one_to_one.payload import Payloads, verify
 from thalweg.results import component_rows
@@ -39,6 +39,13 @@ def test_importing_the_package_imports_no_optional_library():
 def test_every_option_is_explained(name):
     for key, field in PATTERNS[name].Options.model_fields.items():
         assert field.description, key
+
+
+def test_a_spread_without_a_distribution_is_refused():
+    pattern = PATTERNS["one-to-one"]
+    with pytest.raises(ConfigError, match=r"solver_std_s 0\.1 has no effect with distribution 'constant'; set dist"):
+        pattern.options({"solver_std_s": 0.1})
+    assert pattern.options({"solver_std_s": 0.1, "distribution": "gamma"}).solver_std_s == 0.1
 
 
 def test_a_damaged_payload_is_noticed():

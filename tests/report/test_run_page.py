@@ -12,6 +12,7 @@ from invented_run import make_run
 from thalweg.errors import CorruptDataError, NotFoundError
 from thalweg.report import charts, write_report
 from thalweg.report.recorded import Recorded
+from thalweg.results import RunFolder
 
 
 def without_library(page: str) -> str:
@@ -69,6 +70,31 @@ def test_timeline_keeps_transport_when_it_must_leave_events_out(
     assert marks["write"] == 400
     assert marks["read"] == 200
     assert shown < len(events)
+
+
+def test_transfers_below_1_kib_have_no_throughput(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    with run.tracer("solver") as tracer:
+        tracer.record("write", "flag", run.start_ns, run.start_ns + 1000, size_bytes=1023)
+        tracer.record("write", "field", run.start_ns, run.start_ns + 1000, size_bytes=1024)
+    run.finish()
+    rows = Recorded(tmp_path / "run").statistics().rows
+    assert {row[2]: row[-1] for row in rows} == {"flag": None, "field": pytest.approx(1.024)}
+
+
+def test_short_bars_stay_visible_and_data_movement_is_on_top(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    with run.tracer("solver") as tracer:
+        for place, kind in enumerate(("read", "write", "delete", "train", "wait")):
+            tracer.record(kind, kind, run.start_ns + place, run.start_ns + place + 1)
+        tracer.record("compute", "step", run.start_ns, run.start_ns + 10**10)
+    run.finish()
+    figure, shown = charts.timeline(Recorded(tmp_path / "run").events)
+    assert shown == 6
+    strokes = [trace for trace in figure.data if trace.mode == "markers"]
+    assert [trace.legendgroup for trace in strokes][-2:] == ["write", "read"]
+    assert all(trace.marker.line.width >= 1 and trace.marker.opacity == 1 for trace in strokes)
+    assert figure.layout.yaxis.ticktext == ("solver · compute", "transport")
 
 
 def test_report_of_no_run_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def compare(
     out: Annotated[Path, typer.Option("--out", help="The page that is written.")] = Path("runs/compare.html"),
     json_path: JsonOption = None,
 ) -> None:
-    """Put runs side by side: iterations, throughput, latency, configuration.
+    """Put runs side by side: operations, iterations, throughput, latency, configuration.
 
     Examples:
 
@@ -28,6 +28,7 @@ def compare(
     from thalweg.cli.output import Output
     from thalweg.errors import InvalidError
     from thalweg.report import compare as write_comparison
+    from thalweg.report import compared_operations
     from thalweg.results import component_rows
 
     if len(folders) < 2:
@@ -36,6 +37,8 @@ def compare(
     page = write_comparison(folders, out)
     rows = [{"run": str(folder), **row} for folder in folders for row in component_rows(folder)]
     columns = list(rows[0]) if rows else []
+    operations = compared_operations(folders)
+    output.table(operations.title, operations.columns, operations.rows)
     output.table("Components", columns, [[row[name] for name in columns] for row in rows])
     output.line(f"page      {page}")
     output.write(rows)

@@ -39,6 +39,8 @@ def parameters(model: Any) -> list[inspect.Parameter]:
 def given(model: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that were given, sizes and lists taken apart; what a number or a choice is, the model decides.
 
+    An empty text is an empty list.
+
     Raises
     ------
     InvalidError
@@ -51,7 +53,10 @@ def given(model: Any, values: Mapping[str, Any]) -> dict[str, Any]:
         kind = _plain(model.model_fields[name].annotation)
         many = get_origin(kind) in (list, tuple)
         if _is_size(name) and isinstance(value, str):
-            result[name] = parse_sizes(value) if many else parse_size(value)
+            if many:
+                result[name] = parse_sizes(value) if value.strip() else []
+            else:
+                result[name] = parse_size(value)
         elif many and isinstance(value, str):
             result[name] = [part.strip() for part in value.split(",") if part.strip()]
         else:

@@ -12,6 +12,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from thalweg.errors import ConfigError, InvalidError, MissingLibraryError, ThalwegError
+from thalweg.results.folder_lock import FolderInUseError
 
 FAILED = 1
 MISUSED = 2
@@ -36,7 +37,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
             _end("interrupted", INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (ConfigError, InvalidError, MissingLibraryError) as error:
+        except (ConfigError, InvalidError, MissingLibraryError, FolderInUseError) as error:
             _end(f"error: {error}", MISUSED)
         except ThalwegError as error:
             _end(f"error: {error}", FAILED)

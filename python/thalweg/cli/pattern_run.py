@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,22 +35,26 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
     ------
     ConfigError
         When an option's value is refused, or the folder holds a run that is to be kept.
+    FolderInUseError
+        When another run goes on in the folder.
+    InvalidError
+        When the folder cannot be made or written, or holds something else than a run.
     """
     from thalweg.patterns import PATTERNS
     from thalweg.report import write_report
-    from thalweg.results import component_rows
+    from thalweg.results import FolderLock, component_rows
 
     pattern = PATTERNS[name]
     options = _validated(name, pattern.Options, values)
-    if (folder / "run.json").exists():
-        if not replace:
-            raise ConfigError(f"run {name}: {folder} holds an earlier run; give another --folder, or --replace")
-        shutil.rmtree(folder)
+    if not replace and os.path.exists(folder / "run.json"):
+        FolderLock(folder).release()  # a run that goes on is another matter than an earlier one
+        raise ConfigError(f"run {name}: {folder} holds an earlier run; give another --folder, or --replace")
     with live() as tell:
         run = pattern.run(
             options, folder, lambda progress: tell(progress.component, progress.done, progress.total, progress.note)
         )
-    page = write_report(folder)
+    with FolderLock(folder):
+        page = write_report(folder)
     output.table("Events", *_events(run.events()))
     for table in run.tables:
         output.table(table.title, table.columns, table.rows)
@@ -70,9 +75,9 @@ def perform(name: str, values: Mapping[str, Any], folder: Path, *, replace: bool
 
 def _events(table: Any) -> tuple[list[str], list[list[object]]]:
     """Columns and rows of what happened: numbers, times and throughput by component and kind."""
-    from thalweg.results import statistics
+    from thalweg.results import gb_per_s, statistics
 
-    columns = ["component", "kind", "name", "events", "MB", "mean ms", "p99 ms", "GB/s"]
+    columns = ["component", "kind", "name", "events", "MB", "mean ms", "median ms", "p99 ms", "GB/s"]
     rows: list[list[object]] = [
         [
             f"{row['component']}[{row['rank']}]" if row["rank"] else row["component"],
@@ -81,8 +86,9 @@ def _events(table: Any) -> tuple[list[str], list[list[object]]]:
             row["events"],
             row["bytes"] / 1e6 if row["kind"] in _MOVING else None,
             row["mean_s"] * 1e3,
+            row["median_s"] * 1e3,
             row["p99_s"] * 1e3,
-            row["bytes_per_s"] / 1e9 if row["kind"] in _MOVING else None,
+            gb_per_s(row["bytes"], row["events"], row["total_s"]) if row["kind"] in _MOVING else None,
         ]
         for row in statistics(table)
     ]
@@ -106,5 +112,12 @@ def _validated(name: str, model: Any, values: Mapping[str, Any]) -> Any:
         return model(**values)
     except ValidationError as error:
         found = error.errors(include_url=False)[0]
+        reason = str(found["ctx"]["error"]) if found["type"] == "value_error" else None
+        if reason and not found["loc"]:  # about several options: in their words
+            for field in model.model_fields:
+                reason = re.sub(rf"\b{field}\b", flag(field), reason)
+            raise ConfigError(f"run {name}: {reason}") from None
         where = flag(str(found["loc"][0])) if found["loc"] else "options"
+        if reason:
+            raise ConfigError(f"run {name}: {where}: {reason}") from None
         raise ConfigError(f"run {name}: {where}: {found['msg']}; got {found['input']!r}") from None

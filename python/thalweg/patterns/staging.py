@@ -1,11 +1,25 @@
-"""The server of a pattern's run, from the name of its backend."""
+"""The backend of a pattern's run: the option that names it, the server that it gets."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from thalweg.servers import ServerManager
+from pydantic import AfterValidator
+
+from thalweg.servers import SERVERS, ServerManager
+
+
+def _known(name: str) -> str:
+    if name not in SERVERS:
+        raise ValueError(f"{name!r} is not a backend; accepted are {', '.join(SERVERS)}")
+    return name
+
+
+#: Name of a backend that is registered.
+BackendName = Annotated[str, AfterValidator(_known)]
+#: The names for help texts.
+BACKENDS = ", ".join(SERVERS)
 
 
 def server_for(backend: str, name: str, folder: Path) -> ServerManager:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thalweg.report.comparison import compare
+from thalweg.report.comparison import compare, compared_operations
 from thalweg.report.run_page import write_report
 
-__all__ = ["compare", "write_report"]
+__all__ = ["compare", "compared_operations", "write_report"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,12 @@ KIND_COLOURS = {
     "delete": "#777777",
     "collective": "#7a3fa0",
 }
+#: Waiting below, the movement of data on top: a short read is not hidden by the delete that follows it.
+_DRAWING_ORDER = (*(kind for kind in KIND_COLOURS if kind not in ("write", "read")), "write", "read")
+_BAR_PX = 13
+_LEAST_BAR_PX = 1.5
+#: How far the two strips of a lane stand from its middle.
+_STRIP = 0.2
 _FRACTIONS = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0])
 
 
@@ -88,8 +94,9 @@ def iteration_times(events: Events) -> Figure:
 
 
 def timeline(events: Events) -> tuple[Figure, int]:
-    """What each component did when, one lane a component; returns the figure and how many events it shows.
+    """What each component did when, one lane a component, two strips a lane; also returns how many events it shows.
 
+    A bar that is narrower than a pixel at some zoom shows as a stroke of its colour in its middle.
     Transport is drawn first of all, so that what is left out, when there are too many events, is work.
     """
     moving = np.isin(events.kind, TRANSPORT)
@@ -98,21 +105,21 @@ def timeline(events: Events) -> tuple[Figure, int]:
     shown = events.where(mask)
     lanes = list(dict.fromkeys(events.lane))
     figure = _figure("time since the start of the run / s", "")
-    for kind, colour in KIND_COLOURS.items():
+    for kind in _DRAWING_ORDER:
+        colour = KIND_COLOURS[kind]
         some = shown.where(shown.kind == kind)
         if not len(some):
             continue
         middle = some.start_s + some.duration_s / 2
         gap = np.full(len(some), np.nan)
         height = np.array([lanes.index(lane) for lane in some.lane], dtype=np.float64)
-        if kind in TRANSPORT:  # below the work of the same lane: both stay visible
-            height = height + 0.18
+        height += _STRIP if kind in TRANSPORT else -_STRIP
         text = [_label(some, place) for place in range(len(some))]
         figure.add_scatter(
             x=np.stack([some.start_s, some.start_s + some.duration_s, gap], axis=-1).ravel(),
             y=np.stack([height, height, gap], axis=-1).ravel(),
             mode="lines",
-            line={"color": colour, "width": 12},
+            line={"color": colour, "width": _BAR_PX, "simplify": False},
             name=kind,
             legendgroup=kind,
             hoverinfo="skip",
@@ -123,9 +130,9 @@ def timeline(events: Events) -> tuple[Figure, int]:
             mode="markers",
             marker={
                 "symbol": "line-ns",
-                "size": 12,
-                "line": {"color": colour, "width": 1.5 if kind in TRANSPORT else 0},
-                "opacity": 1 if kind in TRANSPORT else 0,
+                "size": _BAR_PX / 1.4,  # a stroke is 1.4 times as long as its size
+                "line": {"color": colour, "width": _LEAST_BAR_PX},
+                "opacity": 1,
             },
             text=text,
             hovertemplate="%{text}<extra></extra>",
@@ -133,8 +140,8 @@ def timeline(events: Events) -> tuple[Figure, int]:
             showlegend=False,
         )
     figure.update_yaxes(
-        tickvals=list(range(len(lanes))),
-        ticktext=lanes,
+        tickvals=[place + strip for place in range(len(lanes)) for strip in (-_STRIP, _STRIP)],
+        ticktext=[label for lane in lanes for label in (f"{lane} · compute", "transport")],
         range=[len(lanes) - 0.5, -0.5],
         fixedrange=True,
         zeroline=False,
@@ -144,7 +151,12 @@ def timeline(events: Events) -> tuple[Figure, int]:
     return figure, len(shown)
 
 
-def bars(names: Sequence[str], series: Sequence[tuple[str, Sequence[float | None]]], unit: str) -> Figure:
+def bars(
+    names: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float | None]]],
+    unit: str,
+    axis: Literal["linear", "log"] = "linear",
+) -> Figure:
     """Grouped bars: one group a name, one colour a series."""
     figure = _figure("", unit)
     for place, (label, values) in enumerate(series):
@@ -155,6 +167,8 @@ def bars(names: Sequence[str], series: Sequence[tuple[str, Sequence[float | None
             marker={"color": PALETTE[place % len(PALETTE)]},
             hovertemplate="%{y:.4g}",
         )
+    if axis == "log":
+        _logarithmic(figure)
     return figure
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from thalweg.errors import InvalidError
 from thalweg.report import charts
 from thalweg.report.page import write_page
@@ -42,6 +44,44 @@ def compare(folders: Sequence[Path], out: Path) -> Path:
     )
 
 
+def compared_operations(folders: Sequence[Path]) -> ResultTable:
+    """Each transport operation in each run: median and p99 time, throughput, and the median beside the first run's.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no run in one of the folders.
+    """
+    runs = [Recorded(Path(folder)) for folder in folders]
+    return _operation_table(list(zip(_labels(runs), runs, strict=True)))
+
+
+def _operation_table(pairs: Sequence[tuple[str, Recorded]]) -> ResultTable:
+    found = [(label, _operations(run, moving=False)) for label, run in pairs]
+    rows: list[list[Any]] = []
+    for name in dict.fromkeys(name for _, groups in found for name in groups):
+        first_ms = _median_ms(found[0][1].get(name))
+        for label, groups in found:
+            events, median_ms = groups.get(name), _median_ms(groups.get(name))
+            rows.append(
+                [
+                    name,
+                    label,
+                    len(events) if events else 0,
+                    median_ms,
+                    float(np.percentile(events.duration_s, 99)) * 1e3 if events else None,
+                    events.gb_per_s if events else None,
+                    median_ms / first_ms if median_ms is not None and first_ms else None,
+                ]
+            )
+    columns = ["operation", "run", "events", "median / ms", "p99 / ms", "GB/s", f"median : {pairs[0][0]}"]
+    return ResultTable("Operations", columns, rows)
+
+
+def _median_ms(events: Events | None) -> float | None:
+    return float(np.median(events.duration_s)) * 1e3 if events else None
+
+
 def _labels(runs: Sequence[Recorded]) -> list[str]:
     """Names of the runs, numbered where two are the same."""
     names = [run.name for run in runs]
@@ -56,11 +96,12 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
     from markupsafe import Markup
 
     moving = [(label, _operations(run, moving=True)) for label, run in pairs]
-    names = list(dict.fromkeys(name for _, groups in moving for name in groups))
+    names = list(dict.fromkeys(name for _, groups in moving for name in groups if groups[name].gb_per_s))
     speed = charts.bars(
         names,
         [(label, [_speed(groups.get(name)) for name in names]) for label, groups in moving],
         "throughput / (GB/s)",
+        axis="log",
     )
     transport = [
         (f"{label}: {name}", events) for label, run in pairs for name, events in run.events.operations(moving=False)
@@ -73,7 +114,7 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
         "mean time of an iteration / ms",
     )
     titled = [
-        ("Throughput", "All bytes over all time of an operation.", speed),
+        ("Throughput", "All bytes over all time of an operation; transfers below 1 KiB are left out.", speed),
         ("Latency percentiles", "Time of each transport operation.", charts.latency(transport)),
         ("Iterations", "", iterations),
     ]
@@ -81,9 +122,7 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
 
 
 def _speed(events: Events | None) -> float | None:
-    if events is None or not events.duration_s.sum():
-        return None
-    return float(events.size_bytes.sum() / events.duration_s.sum() / 1e9)
+    return events.gb_per_s if events else None
 
 
 def _lane(row: dict[str, Any]) -> str:
@@ -122,7 +161,7 @@ def _tables(pairs: Sequence[tuple[str, Recorded]]) -> list[ResultTable]:
     components = [(label, row) for label, run in pairs for row in component_rows(run.path)]
     columns = list(components[0][1]) if components else []
     detail = ResultTable("Components", ["run", *columns], [[label, *row.values()] for label, row in components])
-    return [overview, summary, detail]
+    return [overview, _operation_table(pairs), summary, detail]
 
 
 def _differences(pairs: Sequence[tuple[str, Recorded]]) -> ResultTable:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.results import ResultTable, RunFolder, statistics
+from thalweg.results import ResultTable, RunFolder, gb_per_s, statistics
 
 #: Kinds of events that move data or wait for it; all others are work.
 TRANSPORT = ("write", "read", "wait", "poll", "delete", "collective")
@@ -33,6 +33,11 @@ class Events:
 
     def __len__(self) -> int:
         return len(self.start_s)
+
+    @property
+    def gb_per_s(self) -> float | None:
+        """Throughput of all of them together; None for transfers below 1 KiB."""
+        return gb_per_s(int(self.size_bytes.sum()), len(self), float(self.duration_s.sum()))
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Events:
         """Those events that the mask is true for."""
@@ -114,7 +119,7 @@ class Recorded:
                 row["std_s"] * 1e3,
                 row["median_s"] * 1e3,
                 row["p99_s"] * 1e3,
-                row["bytes_per_s"] / 1e9 if row["bytes"] and row["kind"] in TRANSPORT else None,
+                gb_per_s(row["bytes"], row["events"], row["total_s"]) if row["kind"] in TRANSPORT else None,
             ]
             for row in statistics(self._table)
         ]

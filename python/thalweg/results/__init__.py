@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thalweg.results.folder import Artifact, ComponentRecord, ResultTable, RunFolder
-    from thalweg.results.summaries import component_rows, iteration_times, statistics
+    from thalweg.results.folder_lock import FolderInUseError, FolderLock
+    from thalweg.results.summaries import component_rows, gb_per_s, iteration_times, statistics
     from thalweg.results.tracer import Tracer, current_tracer, set_current_tracer
 
 _HOME = {
     "Artifact": "folder",
     "ComponentRecord": "folder",
+    "FolderInUseError": "folder_lock",
+    "FolderLock": "folder_lock",
     "ResultTable": "folder",
     "RunFolder": "folder",
     "Tracer": "tracer",
     "component_rows": "summaries",
     "current_tracer": "tracer",
+    "gb_per_s": "summaries",
     "iteration_times": "summaries",
     "set_current_tracer": "tracer",
     "statistics": "summaries",
@@ -26,11 +30,14 @@ _HOME = {
 __all__ = [
     "Artifact",
     "ComponentRecord",
+    "FolderInUseError",
+    "FolderLock",
     "ResultTable",
     "RunFolder",
     "Tracer",
     "component_rows",
     "current_tracer",
+    "gb_per_s",
     "iteration_times",
     "set_current_tracer",
     "statistics",

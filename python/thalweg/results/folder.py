@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
+from thalweg.results.folder_lock import LOCK_NAME, FolderLock
 from thalweg.results.machine import machine, versions
 from thalweg.results.tracer import Tracer
 
@@ -74,9 +75,13 @@ class RunFolder:
     ------
     ExistsError
         When the folder holds an earlier run and `replace` is not given.
+    FolderInUseError
+        When a run that has not finished holds the folder.
     InvalidError
-        When the folder holds something else than a run.
+        When the folder holds something else than a run, or cannot be made or written.
     """
+
+    _lock: FolderLock | None = None
 
     def __init__(
         self,
@@ -89,13 +94,13 @@ class RunFolder:
         replace: bool = False,
     ) -> None:
         self.path = Path(path)
-        if (self.path / "run.json").exists():
-            if not replace:
-                raise ExistsError(f"RunFolder: {self.path} holds an earlier run; give another folder or replace=True")
-            _empty(self.path)
-        elif self.path.exists() and any(self.path.iterdir()):
-            raise InvalidError(f"RunFolder: {self.path} holds files that are not of a run; give an empty or new folder")
-        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock(self.path)
+        try:
+            _make_room(self.path, replace)
+        except BaseException:
+            lock.release()
+            raise
+        self._lock = lock
         self.logs.mkdir(exist_ok=True)
         self.traces.mkdir(exist_ok=True)
         self.start_ns = time.monotonic_ns()
@@ -203,11 +208,13 @@ class RunFolder:
         return events
 
     def finish(self, status: Status = "done") -> None:
-        """Merge the events and write run.json for the last time."""
+        """Merge the events, write run.json for the last time, and let other runs have the folder."""
         self.status = status
         self.elapsed_s = (time.monotonic_ns() - self.start_ns) / 1e9
         self.merge_events()
         self.write_facts()
+        if self._lock is not None:
+            self._lock.release()
 
     def write_facts(self) -> None:
         """Write run.json, atomically.
@@ -246,8 +253,16 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _empty(path: Path) -> None:
-    for entry in path.iterdir():
+def _make_room(path: Path, replace: bool) -> None:
+    """Empty the folder of an earlier run, the lock excepted, or refuse it."""
+    entries = [entry for entry in path.iterdir() if entry.name != LOCK_NAME]
+    if not entries:
+        return
+    if not (path / "run.json").exists():
+        raise InvalidError(f"RunFolder: {path} holds files that are not of a run; give an empty or new folder")
+    if not replace:
+        raise ExistsError(f"RunFolder: {path} holds an earlier run; give another folder or replace=True")
+    for entry in entries:
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:

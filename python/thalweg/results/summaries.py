@@ -12,6 +12,8 @@ from thalweg.results.events import read_events
 
 Row = dict[str, Any]
 _WORK = ("compute", "train")
+#: The time of a smaller transfer is all latency: bytes by time would say nothing of how fast data moves.
+LEAST_BYTES_FOR_THROUGHPUT = 1024
 
 
 def statistics(events: Any) -> list[Row]:
@@ -56,6 +58,24 @@ def statistics(events: Any) -> list[Row]:
             }
         )
     return rows
+
+
+def gb_per_s(size_bytes: int, events: int, total_s: float) -> float | None:
+    """Throughput of transfers; None when nothing moved or they are smaller than 1 KiB on average.
+
+    Parameters
+    ----------
+    size_bytes, events, total_s : int, int, float
+        Bytes, number and time of all transfers together.
+
+    Examples
+    --------
+    >>> gb_per_s(2_000_000, 2, 0.001), gb_per_s(800, 2, 0.001)
+    (2.0, None)
+    """
+    if not events or size_bytes / events < LEAST_BYTES_FOR_THROUGHPUT or total_s <= 0:
+        return None
+    return size_bytes / total_s / 1e9
 
 
 def iteration_times(events: Any, component: str, rank: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -6,13 +6,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thalweg.patterns.staging import BACKENDS, BackendName
+
 
 class Options(BaseModel):
     """What can be chosen; times of the flow are in its own units (domain 2 pi, root mean square velocity 1)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    backend: str = Field("thalweg", description="DataStore backend that the fields go through")
+    backend: BackendName = Field("thalweg", description=f"DataStore backend that the fields go through: {BACKENDS}")
     grid: int = Field(64, ge=16, le=1024, multiple_of=2, description="grid points a side")
     members: int = Field(8, ge=1, description="flows that the solver integrates at once")
     viscosity: float = Field(4e-3, gt=0, description="kinematic viscosity")

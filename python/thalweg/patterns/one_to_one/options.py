@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from thalweg.patterns.staging import BACKENDS, BackendName
 
 
 class Options(BaseModel):
@@ -18,7 +20,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scale: float = Field(0.05, gt=0, le=1, description="share of the paper's iterations, and so of its run time")
-    backend: str = Field("thalweg", description="DataStore backend that the data goes through")
+    backend: BackendName = Field("thalweg", description=f"DataStore backend that the data goes through: {BACKENDS}")
     size_bytes: int = Field(
         1277952, ge=64, multiple_of=4, description="bytes of one array (the paper: 319,488 float32)"
     )
@@ -44,3 +46,12 @@ class Options(BaseModel):
     )
     sweep_repeats: int = Field(5, ge=1, description="messages of each size in the sweep")
     seed: int = Field(0, ge=0, description="seed of payloads, times and model")
+
+    @model_validator(mode="after")
+    def _spread_needs_a_distribution(self) -> Options:
+        if self.solver_std_s > 0 and self.distribution == "constant":
+            raise ValueError(
+                f"solver_std_s {self.solver_std_s:g} has no effect with distribution 'constant'; "
+                "set distribution to normal, lognormal or gamma, or leave solver_std_s out"
+            )
+        return self
