@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -169,6 +170,9 @@ def bars(
         )
     if axis == "log":
         _logarithmic(figure)
+        heights = [value for _, values in series for value in values if value]
+        if heights:  # from a power of ten that leaves the shortest bar visible
+            figure.update_yaxes(range=[math.floor(math.log10(min(heights)) - 0.1), math.log10(max(heights)) + 0.1])
     return figure
 
 
