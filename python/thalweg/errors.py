@@ -54,6 +54,10 @@ class MissingLibraryError(ThalwegError, ImportError):
     """An optional library that is not installed; the message names the extra to install."""
 
 
+class FolderInUseError(ThalwegError, BlockingIOError):
+    """A result folder that another run writes into; wait for its end or give another folder."""
+
+
 class ComponentFailedError(ThalwegError, RuntimeError):
     """A workflow component failed; the message has its exit status and its last lines."""
 

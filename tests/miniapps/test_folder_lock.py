@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.errors import InvalidError
-from thalweg.results import FolderInUseError, FolderLock, RunFolder
+from thalweg.errors import FolderInUseError, InvalidError
+from thalweg.results import FolderLock, RunFolder
 
 
 def test_a_second_run_is_refused_until_the_first_has_finished(tmp_path: Path) -> None:

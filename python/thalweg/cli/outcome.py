@@ -11,8 +11,7 @@ from typing import NoReturn, ParamSpec
 
 import typer
 
-from thalweg.errors import ConfigError, InvalidError, MissingLibraryError, ThalwegError
-from thalweg.results.folder_lock import FolderInUseError
+from thalweg.errors import ConfigError, FolderInUseError, InvalidError, MissingLibraryError, ThalwegError
 
 FAILED = 1
 MISUSED = 2

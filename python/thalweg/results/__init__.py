@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thalweg.results.folder import Artifact, ComponentRecord, ResultTable, RunFolder
-    from thalweg.results.folder_lock import FolderInUseError, FolderLock
+    from thalweg.results.folder_lock import FolderLock
     from thalweg.results.summaries import component_rows, gb_per_s, iteration_times, statistics
     from thalweg.results.tracer import Tracer, current_tracer, set_current_tracer
 
 _HOME = {
     "Artifact": "folder",
     "ComponentRecord": "folder",
-    "FolderInUseError": "folder_lock",
     "FolderLock": "folder_lock",
     "ResultTable": "folder",
     "RunFolder": "folder",
@@ -30,7 +29,6 @@ _HOME = {
 __all__ = [
     "Artifact",
     "ComponentRecord",
-    "FolderInUseError",
     "FolderLock",
     "ResultTable",
     "RunFolder",

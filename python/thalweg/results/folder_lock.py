@@ -8,14 +8,10 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from thalweg.errors import InvalidError, ThalwegError
+from thalweg.errors import FolderInUseError, InvalidError
 
 #: File inside the folder; it is there while a run goes on, and is left behind, unlocked, by a run that was killed.
 LOCK_NAME = "run.lock"
-
-
-class FolderInUseError(ThalwegError, BlockingIOError):
-    """A result folder that another run writes into; wait for its end or give another folder."""
 
 
 class FolderLock:
