@@ -125,6 +125,23 @@ impl<R> Correspondence<R> {
         }
     }
 
+    /// Sleeps until another thread has brought something, or for a slice, after which it ticks.
+    fn doze<'s>(
+        &'s self,
+        state: MutexGuard<'s, State<R>>,
+        slice: Nanos,
+        patience: Patience<'_>,
+    ) -> Result<MutexGuard<'s, State<R>>> {
+        let slept = self.changed.wait_timeout(state, slice.duration());
+        let (state, out) = slept.unwrap_or_else(PoisonError::into_inner);
+        if !out.timed_out() {
+            return Ok(state);
+        }
+        drop(state);
+        (patience.tick)()?;
+        Ok(self.lock())
+    }
+
     fn wait_open(&self, id: u64, post: &dyn Post<R>, patience: Patience<'_>, stray: &dyn Fn(R)) -> Result<R> {
         let deadline = now().after(patience.within);
         let mut state = self.lock();
@@ -139,16 +156,7 @@ impl<R> Correspondence<R> {
             }
             let slice = left.min(Patience::SLICE);
             if state.reading {
-                let (again, out) = self
-                    .changed
-                    .wait_timeout(state, slice.duration())
-                    .unwrap_or_else(PoisonError::into_inner);
-                state = again;
-                if out.timed_out() {
-                    drop(state);
-                    (patience.tick)()?;
-                    state = self.lock();
-                }
+                state = self.doze(state, slice, patience)?;
                 continue;
             }
             state.reading = true;
@@ -168,16 +176,7 @@ impl<R> Correspondence<R> {
                 Ok(None) => {
                     // Replies come through `deliver`: wait there like everybody else.
                     if !state.has_arrived(id) {
-                        let (again, out) = self
-                            .changed
-                            .wait_timeout(state, slice.duration())
-                            .unwrap_or_else(PoisonError::into_inner);
-                        state = again;
-                        if out.timed_out() {
-                            drop(state);
-                            (patience.tick)()?;
-                            state = self.lock();
-                        }
+                        state = self.doze(state, slice, patience)?;
                     }
                 }
                 Err(e) if e.kind == Kind::Timeout => {
