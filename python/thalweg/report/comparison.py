@@ -103,11 +103,9 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
         "throughput / (GB/s)",
         axis="log",
     )
-    transport = [
-        (f"{label}: {name}", events) for label, run in pairs for name, events in run.events.operations(moving=False)
-    ]
+    transport = [(f"{label}: {name}", groups[name]) for name in names for label, groups in moving if name in groups]
     rows = [(label, component_rows(run.path)) for label, run in pairs]
-    lanes = list(dict.fromkeys(_lane(row) for _, found in rows for row in found))
+    lanes = list(dict.fromkeys(_lane(row) for _, found in rows for row in found if row["iterations"]))
     iterations = charts.bars(
         lanes,
         [(label, [_mean_ms(found, lane) for lane in lanes]) for label, found in rows],
@@ -115,7 +113,11 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
     )
     titled = [
         ("Throughput", "All bytes over all time of an operation; transfers below 1 KiB are left out.", speed),
-        ("Latency percentiles", "Time of each transport operation.", charts.latency(transport)),
+        (
+            "Latency percentiles",
+            "Time of each transfer of 1 KiB and more; the table has all operations.",
+            charts.latency(transport),
+        ),
         ("Iterations", "", iterations),
     ]
     return [{"title": title, "note": note, "html": Markup(charts.fragment(figure))} for title, note, figure in titled]
