@@ -92,9 +92,9 @@ def produce(side: Producer, batch: Batch, channel: socket.socket, consumer_pid: 
             _settle(consumer_pid, batch.polls)
         begin_end = step(side, index, array)
         if not batch.together:
-            channel.sendall(_READY)
+            _send(channel, _READY)
         if batch.sampled(position):
-            channel.sendall(zlib.crc32(array.data).to_bytes(4, "little"))
+            _send(channel, zlib.crc32(array.data).to_bytes(4, "little"))
         _expect(channel, _DONE)
         if position >= batch.warmup:
             times.append(begin_end)
@@ -114,7 +114,7 @@ def consume(side: Consumer, batch: Batch, channel: socket.socket) -> list[tuple[
     times = []
     for position, index in enumerate(batch.indices()):
         if batch.together:
-            channel.sendall(_READY)
+            _send(channel, _READY)
         else:
             _expect(channel, _READY)
         for earlier in range(index - batch.stride + 1, index):
@@ -142,7 +142,7 @@ def consume(side: Consumer, batch: Batch, channel: socket.socket) -> list[tuple[
         del got
         for released in range(index - batch.stride + 1, index + 1):
             side.release(released)
-        channel.sendall(_DONE)
+        _send(channel, _DONE)
         if position >= batch.warmup:
             times.append((begin, end))
     return times
@@ -186,10 +186,20 @@ def _expect(channel: socket.socket, token: bytes) -> None:
         raise CorruptError(f"bench: the other side said {got!r}; expected {token!r}")
 
 
+def _send(channel: socket.socket, token: bytes) -> None:
+    try:
+        channel.sendall(token)
+    except ConnectionError:
+        raise PairBrokenError("bench: the other side of the pair is gone") from None
+
+
 def _receive(channel: socket.socket, count: int) -> bytes:
     got = b""
     while len(got) < count:
-        part = channel.recv(count - len(got))
+        try:
+            part = channel.recv(count - len(got))
+        except ConnectionError:
+            part = b""
         if not part:
             raise PairBrokenError("bench: the other side of the pair is gone")
         got += part
