@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 
 import numpy as np
 import pytest
@@ -59,6 +60,22 @@ def test_block_waits_for_a_reader_to_let_go() -> None:
 
         with meanwhile(let_go):
             client.put("more", MIB, timeout_s=30)
+
+
+def test_who_waits_behind_a_put_that_gave_up_is_served() -> None:
+    with Server(memory_limit_bytes=LIMIT) as server, Client(server.address) as client:
+        for n in range(7):
+            client.put("u", MIB, version=n)
+
+        def give_up() -> None:
+            with pytest.raises(WaitTimeoutError):
+                client.put("big", np.zeros(6 << 20, "u1"), timeout_s=0.5)
+
+        with meanwhile(give_up):
+            while client.stats()["blocked_now"] == 0:
+                time.sleep(0.005)
+            client.put("small", MIB, timeout_s=20)  # there is room for it all the time
+        assert client.exists("small") and not client.exists("big")
 
 
 def test_drop_oldest_makes_room_and_spares_what_is_read() -> None:

@@ -138,11 +138,6 @@ impl Stream {
         let polled = poll(&mut fds, Some(&at_once));
         polled.is_ok() && fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
     }
-
-    /// Ends the connection in both directions.
-    pub fn shut(&self) {
-        let _ = self.0.shutdown(std::net::Shutdown::Both);
-    }
 }
 
 fn closed() -> Error {

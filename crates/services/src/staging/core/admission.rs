@@ -62,6 +62,7 @@ impl Staging {
         self.queue.push_back(Reservation { peer, id, bytes, place, asked: self.now, deadline });
         self.deadlines.insert((deadline, peer, id));
         self.expire(out);
+        self.admit(ground, out);
         None
     }
 
@@ -103,9 +104,11 @@ impl Staging {
         if let Some(extent) = self.allocate(bytes, ground) {
             return Some(extent);
         }
-        if self.sweep(ground) || self.take_spares_back(ground) {
-            if let Some(extent) = self.allocate(bytes, ground) {
-                return Some(extent);
+        for free_some in [Staging::sweep, Staging::take_spares_back] {
+            if free_some(self, ground) {
+                if let Some(extent) = self.allocate(bytes, ground) {
+                    return Some(extent);
+                }
             }
         }
         while self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground) {

@@ -1,5 +1,7 @@
 //! What must hold after every step; debug builds and the adversarial world check it.
 
+use super::admission::Reservation;
+use super::pool::Pool;
 use super::state::Staging;
 use thalweg_foundation::Nanos;
 
@@ -43,6 +45,9 @@ impl Staging {
                 format!("reservation {:?} has no deadline or no client", (r.peer, r.id))
             })?;
         }
+        let fits =
+            |r: &Reservation| Pool::rounded(r.bytes) <= self.pool.largest().0 && !self.is_crowded(&r.place);
+        ensure(!self.queue.front().is_some_and(fits), || "there is room, and somebody waits for it".into())?;
         ensure(self.deadlines.len() == self.queue.len() + self.waiting.len(), || {
             "a deadline without a wait".into()
         })

@@ -88,7 +88,10 @@ impl Staging {
         match input {
             Input::Joined { peer, hello, takes_spares } => self.joined(peer, hello, takes_spares, ground),
             Input::Gone(peer) => self.gone(peer, ground, out),
-            Input::Tick => self.expire(out),
+            Input::Tick => {
+                self.expire(out);
+                self.admit(ground, out);
+            }
             Input::Request { from, id, body } => {
                 if let Some(namespace) = self.namespace_of(from) {
                     if let Some(reply) = self.request(from, id, namespace, body, ground, out) {

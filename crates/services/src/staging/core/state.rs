@@ -170,6 +170,8 @@ impl Staging {
                 self.queue.retain(|r| (r.peer, r.id) != (from, request));
                 self.waiting.remove(from, request);
                 self.deadlines.retain(|(_, p, i)| (*p, *i) != (from, request));
+                // Who waited behind it may fit.
+                self.admit(ground, out);
                 Some(Reply::Done)
             }
             Request::Delete { key } => {
@@ -191,6 +193,7 @@ impl Staging {
             }
             Request::Stats => {
                 self.sweep(ground);
+                self.admit(ground, out);
                 Some(Reply::Stats(self.stats()))
             }
             Request::Released => {

@@ -5,7 +5,7 @@ use super::super::message::{Hello, Reply, Request, Stats};
 use super::memory::Memory;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
+use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Bell, Control};
 use thalweg_transport::memory::Segment;
 use thalweg_transport::process;
@@ -200,11 +200,6 @@ impl Host {
     /// Whether `close` was called.
     pub fn is_closed(&self) -> bool {
         self.lock().closed
-    }
-
-    /// The memory limit.
-    pub fn limit(&self) -> Bytes {
-        Bytes(self.stats().limit_bytes)
     }
 }
 
