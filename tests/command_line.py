@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,9 @@ def thalweg(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPro
 def descendants(pid: int) -> set[int]:
     """Processes below one, as the kernel knows them now."""
     found: set[int] = set()
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found |= {child} | descendants(child)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a process or thread that has just ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                for child in map(int, (task / "children").read_text().split()):
+                    found |= {child} | descendants(child)
     return found
