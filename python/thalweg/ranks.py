@@ -1,0 +1,135 @@
+"""Which of how many processes this one is, when a component runs as several."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from thalweg.errors import ConfigError, InvalidError, MissingLibraryError
+
+#: Environment variables that launchers set in each rank: rank, number of ranks, rank on this node; and the MPI behind.
+_LAUNCHERS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "openmpi"),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "mpich"),
+    ("PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "mpich"),
+    ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", None),
+)
+
+
+class Place(NamedTuple):
+    """What a launcher told this process: its rank, of how many, its rank on this node, and whose MPI it is."""
+
+    rank: int
+    size: int
+    local_rank: int
+    mpi: str | None
+
+
+def launched_place(environment: Mapping[str, str] | None = None) -> Place:
+    """Return what an MPI launcher told in the environment; rank 0 of 1 when none did. Imports no MPI."""
+    environment = os.environ if environment is None else environment
+    for rank, size, local, mpi in _LAUNCHERS:
+        if rank in environment and size in environment:
+            try:
+                mine, of = int(environment[rank]), int(environment[size])
+                return Place(mine, of, int(environment.get(local, mine)), mpi)
+            except ValueError:
+                raise InvalidError(
+                    f"ranks: {rank}={environment[rank]!r} and {size}={environment[size]!r} are set, but are no numbers"
+                ) from None
+    return Place(0, 1, 0, None)
+
+
+class Ranks(ABC):
+    """The processes of one component.
+
+    Attributes
+    ----------
+    rank, size, local_rank : int
+        This process's rank, of how many, and its rank among those on its node.
+    comm : mpi4py.MPI.Comm or None
+        The communicator behind, for kernels and users that speak MPI themselves.
+    """
+
+    rank: int
+    size: int
+    local_rank: int
+    comm: Any
+
+    @abstractmethod
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+
+    @abstractmethod
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        """Return the value that `root` gave, on every rank."""
+
+    @abstractmethod
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks, by rank, on every rank."""
+
+
+class OneRank(Ranks):
+    """A component of one process; needs no MPI."""
+
+    rank, size, local_rank = 0, 1, 0
+    comm = None
+
+    def barrier(self) -> None:
+        return
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        return value
+
+    def gather(self, value: Any) -> list[Any]:
+        return [value]
+
+
+class MPIRanks(Ranks):
+    """The ranks of an mpi4py communicator."""
+
+    def __init__(self, comm: Any, local_rank: int) -> None:
+        self.comm, self.rank, self.size, self.local_rank = comm, comm.Get_rank(), comm.Get_size(), local_rank
+
+    def barrier(self) -> None:
+        self.comm.Barrier()
+
+    def broadcast(self, value: Any, root: int = 0) -> Any:
+        return self.comm.bcast(value, root)
+
+    def gather(self, value: Any) -> list[Any]:
+        gathered: list[Any] = self.comm.allgather(value)
+        return gathered
+
+
+def current_ranks(comm: Any = None) -> Ranks:
+    """Return the ranks of `comm`, or, without one, those that the MPI launcher of this process started.
+
+    Raises
+    ------
+    MissingLibraryError
+        When a launcher started several ranks and mpi4py is not installed.
+    ConfigError
+        When mpi4py is of another MPI than the launcher, so that each rank would believe to be alone.
+    """
+    place = launched_place()
+    if comm is not None:
+        return MPIRanks(comm, place.local_rank)
+    if place.size == 1:
+        return OneRank()
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise MissingLibraryError(
+            f"ranks: {place.size} ranks were started, which need mpi4py; pip install 'thalweg[mpi]'"
+        ) from error
+    world = MPI.COMM_WORLD
+    if world.Get_size() != place.size:
+        raise ConfigError(
+            f"ranks: the launcher started {place.size} ranks, mpi4py sees {world.Get_size()}: it uses "
+            f"{MPI.Get_library_version().splitlines()[0]!r}, another MPI than the launcher's; "
+            "use that MPI's mpirun, or set MPI4PY_MPIABI"
+        )
+    return MPIRanks(world, place.local_rank)
