@@ -6,28 +6,41 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
-from thalweg.workflow.progress import Progress
+from thalweg.workflow.tasks import TaskBook
 
 _SHORTEST_INTERVAL_S = 0.1
 
 
 class ComponentContext:
-    """The component that runs, and its line to the launcher."""
+    """The component that runs, and its line to the launcher.
 
-    def __init__(self, name: str, send: Callable[[Progress], None], stop: threading.Event) -> None:
-        self.name = name
-        self.stop = stop
+    Parameters
+    ----------
+    send : callable
+        Sends one message, a kind and its content, to the launcher.
+    stop : threading.Event
+        Set when the component is asked to stop.
+    depth : int
+        0 for a component, one more for a task than for what submitted it.
+    """
+
+    def __init__(
+        self, name: str, rank: int, send: Callable[[str, Any], None], stop: threading.Event, depth: int = 0
+    ) -> None:
+        self.name, self.rank, self.stop = name, rank, stop
+        self.tasks = TaskBook(name, rank, depth, send)
         self._send = send
         self._last_s = float("-inf")
 
     def report(self, done: float, total: float, note: str) -> None:
-        """Pass progress on, at most ten times a second; the last one (done == total) always."""
+        """Pass progress on, at most ten times a second; the last one (done == total) always. Rank 0 speaks for all."""
         now = time.monotonic()
-        if done < total and now - self._last_s < _SHORTEST_INTERVAL_S:
+        if self.rank != 0 or (done < total and now - self._last_s < _SHORTEST_INTERVAL_S):
             return
         self._last_s = now
-        self._send(Progress(self.name, done, total, note))
+        self._send("progress", (self.name, done, total, note))
 
 
 _current: contextvars.ContextVar[ComponentContext | None] = contextvars.ContextVar("thalweg_component", default=None)
@@ -36,6 +49,11 @@ _current: contextvars.ContextVar[ComponentContext | None] = contextvars.ContextV
 def enter(context: ComponentContext) -> None:
     """Make `context` the one of this thread."""
     _current.set(context)
+
+
+def current() -> ComponentContext | None:
+    """Return the component that runs this code, or None outside of one."""
+    return _current.get()
 
 
 def report_progress(done: float, total: float, note: str = "") -> None:

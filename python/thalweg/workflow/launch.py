@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import selectors
 import time
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from thalweg.errors import ComponentFailedError, WaitTimeoutError
 from thalweg.results.folder import ComponentRecord
+from thalweg.workflow.call import Recording, log_name, pack_call, payload, worker_payload
 from thalweg.workflow.component import Component
+from thalweg.workflow.graph import all_dependencies
 from thalweg.workflow.guard import Guard
-from thalweg.workflow.local import LocalProcess, pack_call
+from thalweg.workflow.launchers import find_launcher
+from thalweg.workflow.local import LocalCommand, LocalFunction
 from thalweg.workflow.progress import Progress
+from thalweg.workflow.remote import RemoteCommand, RemoteFunction
+from thalweg.workflow.resources import Grant, Ledger, Resources
 from thalweg.workflow.running import Outcome, Running
+from thalweg.workflow.task_pool import Answer, TaskPool
 from thalweg.workflow.thread import ThreadRun
+from thalweg.workflow.watch import Watch
 
 
 class Launch:
@@ -27,14 +32,22 @@ class Launch:
         Name of the workflow, for errors.
     components : mapping
         Checked components by name.
-    logs, traces : Path, optional
-        Folders for logs and trace files; None: neither is kept.
-    run_start_ns : int
-        CLOCK_MONOTONIC at the start of the run.
+    resources : Resources
+        What components may be given.
+    recording : Recording
+        Where logs and events go.
     grace_s : float
         Seconds between asking a component to stop and killing it.
+    task_processes : int
+        Processes that run tasks.
     on_progress : callable, optional
         Called in this thread with each `Progress`.
+
+    Raises
+    ------
+    ConfigError, MissingLibraryError
+        When a component cannot be run here: its arguments cannot be sent, it asks for more than there is, or there is
+        no MPI launcher. Nothing was started then.
     """
 
     def __init__(
@@ -42,28 +55,41 @@ class Launch:
         name: str,
         components: Mapping[str, Component],
         *,
-        logs: Path | None,
-        traces: Path | None,
-        run_start_ns: int,
+        resources: Resources,
+        recording: Recording,
         grace_s: float,
+        task_processes: int,
         on_progress: Callable[[Progress], None] | None,
     ) -> None:
         self._name, self._components = name, components
-        self._logs, self._traces, self._run_start_ns = logs, traces, run_start_ns
-        self._grace_s, self._on_progress = grace_s, on_progress
-        self._calls = {c.name: pack_call(c) for c in components.values() if c.type == "local"}
+        self._recording, self._grace_s, self._on_progress = recording, grace_s, on_progress
+        self._ledger = Ledger(resources)
+        self._calls = {c.name: pack_call(c) for c in components.values() if c.function and c.type != "thread"}
+        for component in components.values():
+            self._ledger.check(component)
+            if component.type == "remote":
+                find_launcher(component.launcher, component.name)
         self._guard: Guard | None = None
         self._waiting = dict(components)
         self._running: dict[str, Running] = {}
+        self._grants: dict[str, Grant] = {}
+        self._deadlines_s: dict[str, float] = {}
         self._started_s: dict[str, float] = {}
         self._attempts: dict[str, int] = {}
-        self._selector = selectors.DefaultSelector()
-        self._watched: dict[str, list[int]] = {}
+        self._failed: str | None = None
+        self._ending: str | None = None
+        self._watch = Watch()
+        self._pool = TaskPool(self._watch, self._start_worker, task_processes, self._task_told)
         self.results: dict[str, Any] = {}
-        self.records = {
+        self._records = {
             c.name: ComponentRecord(c.name, c.type, status="cancelled", log=self._log_name(c.name))
             for c in components.values()
         }
+
+    @property
+    def records(self) -> list[ComponentRecord]:
+        """How each component ended, then each kind of task."""
+        return [*self._records.values(), *self._pool.records()]
 
     def run(self, timeout_s: float | None) -> dict[str, Any]:
         """Run to the end; return results by component.
@@ -79,19 +105,21 @@ class Launch:
         try:
             while self._waiting or self._running:
                 self._start_ready()
-                failed = self._step(until)
-                if failed is not None:
+                self._watch.step(self._sleep_s(until))
+                self._expire()
+                if self._failed is not None:
                     self._stop_all("stopped")
-                    raise ComponentFailedError(failed)
+                    raise ComponentFailedError(self._failed)
                 if until is not None and time.monotonic() >= until and self._running:
                     names = ", ".join(repr(name) for name in self._running)
                     self._stop_all("stopped")
                     raise WaitTimeoutError(f"Workflow {self._name!r}: {names} did not end within {timeout_s} s")
+            self._pool.stop(self._grace_s)
         except BaseException:
             self._stop_all("interrupted")
             raise
         finally:
-            self._selector.close()
+            self._watch.close()
             if self._guard is not None:
                 self._guard.close()
         return self.results
@@ -99,119 +127,135 @@ class Launch:
     def _start_ready(self) -> None:
         for name, component in list(self._waiting.items()):
             if all(dependency in self.results for dependency in component.dependencies):
-                del self._waiting[name]
-                self._start(component)
+                grant = self._ledger.take(component)
+                if grant is not None:
+                    del self._waiting[name]
+                    self._grants[name] = grant
+                    self._start(component)
 
     def _start(self, component: Component) -> None:
         name = component.name
-        log = self._logs / f"{_safe(name)}.log" if self._logs is not None else None
-        where: dict[str, Any] = {"log": log, "traces": self._traces, "run_start_ns": self._run_start_ns}
         self._started_s.setdefault(name, time.monotonic())
         self._attempts[name] = self._attempts.get(name, 0) + 1
-        running: Running
+        if component.timeout_s is not None:
+            self._deadlines_s[name] = time.monotonic() + component.timeout_s
+        self._running[name] = running = self._make(component, self._grants[name])
+        self._records[name].status = "running"
+        self._watch.add(running, lambda: self._advance(name))
+
+    def _make(self, component: Component, grant: Grant) -> Running:
         if component.type == "thread":
-            running = ThreadRun(component, **where)
+            return ThreadRun(component, self._recording)
+        guard, log = self._started_guard(), self._recording.log(component.name)
+        if component.command:
+            if component.type == "remote":
+                return RemoteCommand(component, grant, guard, log)
+            return LocalCommand(component, grant, guard, log)
+        content = payload(component, self._calls[component.name], grant, self._recording)
+        if component.type == "remote":
+            return RemoteFunction(component, content, grant, guard, log)
+        return LocalFunction(component, content, guard, log)
+
+    def _start_worker(self, number: int) -> LocalFunction:
+        name = f"tasks-{number}"
+        content = worker_payload(number, self._recording)
+        return LocalFunction(Component(name), content, self._started_guard(), self._recording.log(name))
+
+    def _started_guard(self) -> Guard:
+        if self._guard is None:
+            self._guard = Guard()
+        return self._guard
+
+    def _sleep_s(self, until: float | None) -> float | None:
+        moments = [*self._deadlines_s.values(), self._pool.deadline_s(), until]
+        first = min((moment for moment in moments if moment is not None), default=None)
+        return None if first is None else max(0.0, first - time.monotonic())
+
+    def _expire(self) -> None:
+        """Kill what has used up its own time."""
+        now = time.monotonic()
+        for name in [name for name, deadline_s in self._deadlines_s.items() if now >= deadline_s]:
+            self._deadlines_s[name] = float("inf")  # it is over, until the process has ended
+            self._running[name].kill()
+        self._pool.expire()
+
+    def _advance(self, name: str) -> None:
+        running = self._running[name]
+        messages, outcome = running.advance()
+        for kind, content in messages:
+            self._told(running, lambda answer: running.deliver("task", answer), kind, content)
+        if outcome is None:
+            return
+        if not outcome.done and self._deadlines_s.get(name) == float("inf"):
+            limit = self._components[name].timeout_s
+            outcome = outcome._replace(error=f"did not end within {limit:g} s")
+        self._pool.owner_ended(running)
+        if self._ending is not None:
+            self._end(name, "done" if outcome.done else self._ending, outcome)
+        elif outcome.done:
+            self._end(name, "done", outcome)
+            self.results[name] = outcome.result
+        elif self._attempts[name] <= self._components[name].retries:
+            self._forget(name)
+            self._start(self._components[name])
         else:
-            if self._guard is None:
-                self._guard = Guard()
-            running = LocalProcess(component, self._calls[name], self._guard, **where)
-        self._running[name] = running
-        self.records[name].status = "running"
-        self._watch(name)
+            self._end(name, "failed", outcome)
+            self._failed = self._failed or self._failure(name, outcome)
 
-    def _step(self, until: float | None) -> str | None:
-        left = None if until is None else max(0.0, until - time.monotonic())
-        ready = {key.data for key, _ in self._selector.select(left)}
-        for name in ready:
-            outcome = self._advance(name)
-            if outcome is None:
-                continue
-            if outcome.done:
-                self._end(name, "done", outcome)
-                self.results[name] = outcome.result
-            elif self._attempts[name] <= self._components[name].retries:
-                self._forget(name)
-                self._start(self._components[name])
-            else:
-                self._end(name, "failed", outcome)
-                return self._failure(name, outcome)
-        return None
+    def _told(self, owner: Hashable, answer: Answer, kind: str, content: Any) -> None:
+        if kind == "progress" and self._on_progress is not None:
+            self._on_progress(Progress(*content))
+        elif kind == "submit" and self._ending is None:
+            self._pool.submit(owner, content, answer)
+        elif kind == "cancel":
+            self._pool.cancel(owner, content)
 
-    def _advance(self, name: str) -> Outcome | None:
-        progress, outcome = self._running[name].advance()
-        if self._on_progress is not None:
-            for entry in progress:
-                self._on_progress(entry)
-        if outcome is None and self._running[name].filenos() != self._watched[name]:
-            self._unwatch(name)
-            self._watch(name)
-        return outcome
+    def _task_told(self, owner: Hashable, answer: Answer, kind: str, content: Any) -> None:
+        self._told(owner, answer, kind, content)
 
     def _stop_all(self, status: str) -> None:
         """Ask all to stop, wait for the grace, kill what is left. Takes no longer than the grace and a little."""
+        self._ending = status
         self._waiting.clear()
         for running in self._running.values():
             running.ask_to_stop()
-        self._drain(status, time.monotonic() + self._grace_s)
+        self._pool.stop(0.0)
+        self._drain(time.monotonic() + self._grace_s)
         for name, running in list(self._running.items()):
             if not running.kill():
-                self.records[name].error = "a thread that did not stop when asked; it may still run"
-                self.records[name].status = status
+                self._records[name].error = "a thread that did not stop when asked; it may still run"
+                self._records[name].status = status
                 self._forget(name, close=False)
-        self._drain(status, time.monotonic() + self._grace_s)
+        self._drain(time.monotonic() + self._grace_s)
 
-    def _drain(self, status: str, until: float) -> None:
+    def _drain(self, until: float) -> None:
         while self._running and (left := until - time.monotonic()) > 0:
-            for name in {key.data for key, _ in self._selector.select(left)}:
-                outcome = self._advance(name)
-                if outcome is not None:
-                    self._end(name, "done" if outcome.done else status, outcome)
+            self._watch.step(left)
 
     def _end(self, name: str, status: str, outcome: Outcome) -> None:
-        record = self.records[name]
+        record = self._records[name]
         record.status, record.exit_status, record.error = status, outcome.exit_status, outcome.error
         record.elapsed_s = time.monotonic() - self._started_s[name]
         self._forget(name)
+        self._ledger.give_back(self._grants.pop(name))
 
     def _forget(self, name: str, close: bool = True) -> None:
-        self._unwatch(name)
         running = self._running.pop(name)
+        self._deadlines_s.pop(name, None)
+        self._watch.remove(running)
         if close:
             running.close()
 
-    def _watch(self, name: str) -> None:
-        self._watched[name] = self._running[name].filenos()
-        for fd in self._watched[name]:
-            self._selector.register(fd, selectors.EVENT_READ, name)
-
-    def _unwatch(self, name: str) -> None:
-        for fd in self._watched.pop(name, []):
-            self._selector.unregister(fd)
-
     def _failure(self, name: str, outcome: Outcome) -> str:
         message = f"Workflow {self._name!r}: component {name!r} failed: {outcome.error}"
-        cancelled = [other for other in self._waiting if name in _all_dependencies(other, self._components)]
+        cancelled = [other for other in self._waiting if name in all_dependencies(other, self._components)]
         if cancelled:
             message += f"\nnot started: {', '.join(cancelled)}"
-        if outcome.last_lines:
-            log = f" of {self._logs / (_safe(name) + '.log')}" if self._logs is not None else ""
-            message += f"\nlast lines{log}:\n" + "\n".join(f"  {line}" for line in outcome.last_lines.splitlines())
+        if outcome.last_lines and "\nlast lines:" not in message:  # a task's failure brings its own
+            log = self._recording.log(name)
+            where = f" of {log}" if log is not None else ""
+            message += f"\nlast lines{where}:\n" + "\n".join(f"  {line}" for line in outcome.last_lines.splitlines())
         return message
 
     def _log_name(self, name: str) -> str | None:
-        return f"logs/{_safe(name)}.log" if self._logs is not None else None
-
-
-def _safe(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
-
-
-def _all_dependencies(name: str, components: Mapping[str, Component]) -> set[str]:
-    found: set[str] = set()
-    todo = list(components[name].dependencies)
-    while todo:
-        dependency = todo.pop()
-        if dependency not in found:
-            found.add(dependency)
-            todo += components[dependency].dependencies
-    return found
+        return f"logs/{log_name(name)}" if self._recording.logs is not None else None

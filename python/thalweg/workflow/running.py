@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from thalweg.workflow.progress import Progress
+from thalweg.workflow.line import Message
 
 
 class Outcome(NamedTuple):
@@ -19,15 +19,19 @@ class Outcome(NamedTuple):
 
 
 class Running(ABC):
-    """One started component. The launcher sleeps on `filenos` and calls `advance` when one of them is readable."""
+    """One started component. The launcher sleeps on its `interests` and calls `advance` when one of them is ready."""
 
     @abstractmethod
-    def filenos(self) -> list[int]:
-        """Return descriptors that become readable when there is something to `advance`."""
+    def interests(self) -> list[tuple[int, int]]:
+        """Return descriptors, and what to wait for on each (``selectors.EVENT_READ`` and ``EVENT_WRITE``)."""
 
     @abstractmethod
-    def advance(self) -> tuple[list[Progress], Outcome | None]:
-        """Take in what is there, without blocking: progress, and the outcome when it has ended."""
+    def advance(self) -> tuple[list[Message], Outcome | None]:
+        """Take in what is there, without blocking: what the component told, and the outcome when it has ended."""
+
+    @abstractmethod
+    def deliver(self, kind: str, content: Any) -> None:
+        """Tell the component something, without blocking."""
 
     @abstractmethod
     def ask_to_stop(self) -> None:

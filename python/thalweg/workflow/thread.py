@@ -5,50 +5,60 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import os
+import selectors
 import threading
 import traceback
-from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from thalweg.results.tracer import Tracer, set_current_tracer
-from thalweg.workflow import inside
+from thalweg.workflow.call import Recording
 from thalweg.workflow.component import Component
-from thalweg.workflow.progress import Progress
+from thalweg.workflow.inside import ComponentContext, enter
+from thalweg.workflow.line import Message
 from thalweg.workflow.running import Outcome, Running
+from thalweg.workflow.worker import said
 
 
 class ThreadRun(Running):
     """Runs the function in a thread. It cannot be ended from outside: it must ask `stop_requested`."""
 
-    def __init__(self, component: Component, *, log: Path | None, traces: Path | None, run_start_ns: int) -> None:
-        self._component, self._log = component, log
-        self._traces, self._run_start_ns = traces, run_start_ns
+    def __init__(self, component: Component, recording: Recording) -> None:
+        self._component, self._recording = component, recording
         self._stop = threading.Event()
-        self._queue: SimpleQueue[Progress | Outcome] = SimpleQueue()
+        self._queue: SimpleQueue[Message | Outcome] = SimpleQueue()
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._open = threading.Lock()
         self._closed = False
+        self._context = ComponentContext(
+            component.name, 0, lambda kind, content: self._tell((kind, content)), self._stop
+        )
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._run,), name=f"thalweg-{component.name}", daemon=True).start()
 
-    def filenos(self) -> list[int]:
-        return [self._read]
+    def interests(self) -> list[tuple[int, int]]:
+        return [(self._read, selectors.EVENT_READ)]
 
-    def advance(self) -> tuple[list[Progress], Outcome | None]:
+    def advance(self) -> tuple[list[Message], Outcome | None]:
         with contextlib.suppress(BlockingIOError):
             os.read(self._read, 65536)
-        progress: list[Progress] = []
+        told: list[Message] = []
         while True:
             try:
                 entry = self._queue.get_nowait()
             except Empty:
-                return progress, None
+                return told, None
             if isinstance(entry, Outcome):
-                return progress, entry
-            progress.append(entry)
+                return told, entry
+            told.append(entry)
+
+    def deliver(self, kind: str, content: Any) -> None:
+        if kind == "task":
+            self._context.tasks.settle(content)
 
     def ask_to_stop(self) -> None:
         self._stop.set()
+        self._context.tasks.lost("the workflow is being stopped")
 
     def kill(self) -> bool:
         self._stop.set()
@@ -60,7 +70,7 @@ class ThreadRun(Running):
             os.close(self._read)
             os.close(self._write)
 
-    def _tell(self, entry: Progress | Outcome) -> None:
+    def _tell(self, entry: Message | Outcome) -> None:
         self._queue.put(entry)
         with self._open:
             if not self._closed:
@@ -68,18 +78,22 @@ class ThreadRun(Running):
                     os.write(self._write, b"\0")
 
     def _run(self) -> None:
-        inside.enter(inside.ComponentContext(self._component.name, self._tell, self._stop))
+        enter(self._context)
         tracer = None
-        if self._traces is not None:
-            tracer = Tracer(self._traces, self._component.name, 0, self._run_start_ns)
+        if self._recording.traces is not None:
+            tracer = Tracer(self._recording.traces, self._component.name, 0, self._recording.start_ns)
             set_current_tracer(tracer)
+        assert self._component.function is not None
         try:
-            outcome = Outcome(True, 0, self._component.function(**self._component.args))
+            result = self._component.function(**self._component.args)
+            self._context.tasks.finish()
+            outcome = Outcome(True, 0, result)
         except BaseException as error:
             text = "".join(traceback.format_exception(error))
-            if self._log is not None:
-                self._log.write_text(text, encoding="utf-8")
-            why = "".join(traceback.format_exception_only(type(error), error)).strip()
+            log = self._recording.log(self._component.name)
+            if log is not None:
+                log.write_text(text, encoding="utf-8")
+            why = said(error)
             outcome = Outcome(False, None, None, why, "\n".join(text.splitlines()[-20:]))
         if tracer is not None:
             tracer.close()

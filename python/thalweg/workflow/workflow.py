@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.errors import ConfigError, InvalidError
-from thalweg.workflow.component import Component, check_graph, checked_component
+from thalweg.workflow.component import SETTINGS, Component, checked_component
+from thalweg.workflow.graph import check_cycles, check_names
 from thalweg.workflow.progress import Progress
 
 if TYPE_CHECKING:
     from thalweg.results import RunFolder
     from thalweg.servers import ServerManager
+    from thalweg.workflow.resources import Resources
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,6 +39,11 @@ class Workflow:
         Seconds that a component has to end after it was asked to, before it is killed.
     replace : bool
         Empty the folder first when it holds an earlier run. Only for a `folder` given as a path.
+    resources : Resources, optional
+        Nodes, CPUs and GPUs that components are given. Default: those of the batch job (PBS_NODEFILE,
+        SLURM_JOB_NODELIST) or of this machine.
+    task_processes : int, optional
+        Processes that run the tasks of components (`thalweg.workflow.submit`). Default: one for each usable CPU.
 
     Examples
     --------
@@ -57,6 +64,8 @@ class Workflow:
         servers: Sequence[ServerManager] = (),
         grace_s: float = 5.0,
         replace: bool = False,
+        resources: Resources | None = None,
+        task_processes: int | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"Workflow: name is {name!r}; give text that is not empty")
@@ -68,8 +77,14 @@ class Workflow:
         self._folder = folder
         self._replace = replace
         self._servers = list(servers)
+        if task_processes is not None and (
+            isinstance(task_processes, bool) or not isinstance(task_processes, int) or task_processes < 1
+        ):
+            raise ConfigError(f"Workflow: task_processes is {task_processes!r}; give an integer of 1 or more")
         self._grace_s = float(grace_s)
+        self._resources, self._task_processes = resources, task_processes
         self._components: dict[str, Component] = {}
+        self._nested: dict[str, tuple[Workflow, tuple[str, ...]]] = {}
 
     @classmethod
     def from_file(cls, path: str | Path, **options: Any) -> Workflow:
@@ -78,9 +93,10 @@ class Workflow:
         Parameters
         ----------
         path : str or Path
-            ``{"name": ..., "components": [{"name", "function": "module:function", "type", "args", "dependencies",
-            "env",
-            "retries"}]}``.
+            ``{"name", "servers": [{"name", "type", ...}], "components": [...]}``. A component has a name, one of
+            ``function`` ("module:function"; modules beside the file are found), ``command`` (a list) and ``workflow``
+            (another file, or such a table), and what `component` takes. An argument ``{"server": "staging"}``
+            arrives as the info of that server.
         **options
             As for the constructor.
 
@@ -89,28 +105,9 @@ class Workflow:
         ConfigError
             For a file or an entry that is wrong, with its path.
         """
-        from thalweg.configuration import load, suggestion
+        from thalweg.workflow.from_file import workflow_from_file
 
-        content = load(path, "Workflow")
-        for key in content:
-            if key not in ("name", "components"):
-                raise ConfigError(f"Workflow: {key}: unknown key; {suggestion(key, ['name', 'components'])}")
-        workflow = cls(content.get("name", Path(path).stem), **options)
-        entries = content.get("components")
-        if not isinstance(entries, list):
-            raise ConfigError(f"Workflow: components: is {entries!r}; give a list of tables")
-        accepted = ["name", "function", "type", "args", "dependencies", "env", "retries"]
-        for number, entry in enumerate(entries):
-            where = f"Workflow: components[{number}]"
-            if not isinstance(entry, dict):
-                raise ConfigError(f"{where}: is {entry!r}; give a table with name and function")
-            for key in entry:
-                if key not in accepted:
-                    raise ConfigError(f"{where}.{key}: unknown key; {suggestion(key, accepted)}")
-            rest = dict(entry)
-            function = _imported(rest.pop("function", None), f"{where}.function")
-            workflow.component(**rest)(function)
-        return workflow
+        return workflow_from_file(cls, path, options)
 
     def component(
         self,
@@ -121,6 +118,12 @@ class Workflow:
         dependencies: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         retries: int = 0,
+        timeout_s: float | None = None,
+        nodes: int = 1,
+        processes_per_node: int = 1,
+        cpus: int | None = None,
+        gpus: int = 0,
+        launcher: str | None = None,
     ) -> Callable[[Function], Function]:
         """Declare the decorated function to be a component; returns the function unchanged.
 
@@ -130,32 +133,102 @@ class Workflow:
             Name of the component; default: the function's.
         type : str
             ``local``: a fresh process; function and arguments are pickled. ``thread``: a thread of this process.
+            ``remote``: `nodes` times `processes_per_node` ranks under an MPI launcher; the result is a list, by rank.
         args : mapping
             The function's arguments by name. For a ServerManager the function gets its server info.
         dependencies : sequence of str
-            Components that must be done before this one starts.
+            Components and nested workflows that must be done before this one starts.
         env : mapping
             Environment variables of the process, beside the inherited ones.
         retries : int
             How often it is started again when it fails.
+        timeout_s : float
+            Seconds after which one attempt counts as failed.
+        nodes, processes_per_node : int
+            For ``remote``: how many nodes, and ranks on each.
+        cpus, gpus : int
+            CPUs and GPUs that each process has for itself: it is pinned to the CPUs, and sees only its GPUs
+            (CUDA_VISIBLE_DEVICES and the like). The component waits until they are free.
+        launcher : str
+            For ``remote``: ``openmpi``, ``mpich``, ``srun`` or ``pals``. Default: what is found.
 
         Raises
         ------
         ConfigError
             For anything wrong, at once; what names other components is checked by `launch`.
         """
+        settings = {
+            "type": type,
+            "args": args or {},
+            "dependencies": dependencies,
+            "env": env or {},
+            "retries": retries,
+            "timeout_s": timeout_s,
+            "nodes": nodes,
+            "processes_per_node": processes_per_node,
+            "cpus": cpus,
+            "gpus": gpus,
+            "launcher": launcher,
+        }
 
         def register(function: Function) -> Function:
             chosen = name if name is not None else getattr(function, "__name__", None)
-            component = checked_component(chosen, function, type, args or {}, dependencies, env or {}, retries)
-            if component.name in self._components:
-                raise ConfigError(
-                    f"Workflow.component: the name {component.name!r} is taken; give each a name of its own"
-                )
-            self._components[component.name] = component
+            self._add(checked_component(function=function, name=chosen, **settings))
             return function
 
         return register
+
+    def command(self, name: str, command: Sequence[str], **settings: Any) -> None:
+        """Declare a program to be a component; its exit status says whether it succeeded, and its result is None.
+
+        Parameters
+        ----------
+        name : str
+            Name of the component.
+        command : sequence of str
+            The program (found on the PATH) and its arguments; no shell is involved.
+        **settings
+            As for `component`, without args; type ``local`` or ``remote``.
+
+        Raises
+        ------
+        ConfigError
+            For anything wrong.
+        """
+        from thalweg.configuration import suggestion
+
+        for key in settings:
+            if key not in SETTINGS or key in ("name", "args"):
+                accepted = [setting for setting in SETTINGS if setting not in ("name", "args")]
+                raise ConfigError(f"Workflow.command {name!r}: {key}: unknown; {suggestion(key, accepted)}")
+        self._add(checked_component(command=command, name=name, **settings))
+
+    def nest(self, workflow: Workflow, *, name: str | None = None, dependencies: Sequence[str] = ()) -> None:
+        """Make another workflow a part of this one: its components run as ``name/component``, its servers with ours.
+
+        Parameters
+        ----------
+        workflow : Workflow
+            Its own folder, resources and time are not used. It may be added to until this one is launched.
+        name : str
+            What others depend on; default: the workflow's name.
+        dependencies : sequence of str
+            What must be done before any of its components starts.
+
+        Raises
+        ------
+        ConfigError
+            When the name is taken, or the workflow is this one.
+        """
+        if not isinstance(workflow, Workflow):
+            raise ConfigError(f"Workflow.nest: {workflow!r} is no Workflow")
+        if isinstance(dependencies, str) or not all(isinstance(entry, str) for entry in dependencies):
+            raise ConfigError(f"Workflow.nest: dependencies is {dependencies!r}; give a list of component names")
+        if workflow._contains(self):
+            raise ConfigError(f"Workflow.nest: {workflow.name!r} would contain itself; nest another workflow")
+        chosen = workflow.name if name is None else name
+        self._check_free(chosen)
+        self._nested[chosen] = (workflow, tuple(dependencies))
 
     def launch(
         self, timeout_s: float | None = None, on_progress: Callable[[Progress], None] | None = None
@@ -185,29 +258,33 @@ class Workflow:
         WaitTimeoutError
             When `timeout_s` passed.
         """
-        if not self._components:
-            raise ConfigError(f"Workflow {self.name!r}: has no components; declare one with @w.component(...)")
         if timeout_s is not None and (
             isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < float("inf")
         ):
             raise InvalidError(f"Workflow.launch: timeout_s is {timeout_s!r}; give seconds, more than 0, or None")
-        check_graph(self._components)
+        components = self._flat()
+        check_cycles(components)
+        from thalweg.workflow.call import Recording
         from thalweg.workflow.launch import Launch
+        from thalweg.workflow.resources import usable_resources
 
+        servers = self._all_servers()
         folder, owned = self._open_folder()
         launch: Launch | None = None
         status = "failed"
         try:
-            for server in self._servers:
+            for server in servers:
                 if not server.running:
                     server.start_server()
             launch = Launch(
                 self.name,
-                {name: _with_server_info(component) for name, component in self._components.items()},
-                logs=folder.logs if folder else None,
-                traces=folder.traces if folder else None,
-                run_start_ns=folder.start_ns if folder else time.monotonic_ns(),
+                {name: _with_server_info(component) for name, component in components.items()},
+                resources=self._resources or usable_resources(),
+                recording=Recording(folder.logs, folder.traces, folder.start_ns)
+                if folder
+                else Recording(None, None, time.monotonic_ns()),
                 grace_s=self._grace_s,
+                task_processes=self._task_processes or len(os.sched_getaffinity(0)),
                 on_progress=on_progress,
             )
             if folder is not None:
@@ -218,15 +295,66 @@ class Workflow:
             status = "interrupted"
             raise
         finally:
-            for server in self._servers:
+            for server in servers:
                 server.stop_server()
             if folder is not None:
-                folder.components = list(launch.records.values()) if launch is not None else []
+                folder.components = launch.records if launch is not None else []
                 if owned:
                     folder.finish(status)  # type: ignore[arg-type]
                 else:
                     folder.write_facts()
-        return results
+        return self._shaped(results, "")
+
+    def _add(self, component: Component) -> None:
+        self._check_free(component.name)
+        self._components[component.name] = component
+
+    def _check_free(self, name: str) -> None:
+        if name in self._components or name in self._nested:
+            raise ConfigError(f"Workflow.component: the name {name!r} is taken; give each a name of its own")
+
+    def _contains(self, other: Workflow) -> bool:
+        return self is other or any(inner._contains(other) for inner, _ in self._nested.values())
+
+    def _flat(self) -> dict[str, Component]:
+        """Return all components, those of nested workflows as ``name/component``."""
+        if not self._components and not self._nested:
+            raise ConfigError(f"Workflow {self.name!r}: has no components; declare one with @w.component(...)")
+        own = {name: component.dependencies for name, component in self._components.items()}
+        check_names({**own, **{name: needed for name, (_, needed) in self._nested.items()}})
+        inner = {name: workflow._flat() for name, (workflow, _) in self._nested.items()}
+
+        def resolved(dependencies: Sequence[str]) -> tuple[str, ...]:
+            found: list[str] = []
+            for dependency in dependencies:
+                found += [f"{dependency}/{part}" for part in inner[dependency]] if dependency in inner else [dependency]
+            return tuple(found)
+
+        flat: dict[str, Component] = {}
+        for name, component in self._components.items():
+            flat[name] = dataclasses.replace(component, dependencies=resolved(component.dependencies))
+        for name, (_, dependencies) in self._nested.items():
+            before = resolved(dependencies)
+            for part, component in inner[name].items():
+                within = tuple(f"{name}/{dependency}" for dependency in component.dependencies)
+                full = f"{name}/{part}"
+                if full in flat:
+                    raise ConfigError(f"Workflow: the name {full!r} is taken; give each a name of its own")
+                flat[full] = dataclasses.replace(component, name=full, dependencies=within or before)
+        return flat
+
+    def _shaped(self, results: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        """Return results by name, those of a nested workflow as a dict of its own."""
+        shaped = {name: results[prefix + name] for name in self._components}
+        for name, (workflow, _) in self._nested.items():
+            shaped[name] = workflow._shaped(results, f"{prefix}{name}/")
+        return shaped
+
+    def _all_servers(self) -> list[ServerManager]:
+        servers = list(self._servers)
+        for workflow, _ in self._nested.values():
+            servers += [server for server in workflow._all_servers() if server not in servers]
+        return servers
 
     def _open_folder(self) -> tuple[RunFolder | None, bool]:
         if self._folder is None:
@@ -235,7 +363,7 @@ class Workflow:
 
         if isinstance(self._folder, RunFolder):
             return self._folder, False
-        kinds = dict.fromkeys(server.backend for server in self._servers)
+        kinds = dict.fromkeys(server.backend for server in self._all_servers())
         folder = RunFolder(
             Path(self._folder),
             name=self.name,
@@ -249,14 +377,16 @@ class Workflow:
         """What was declared; without arguments and server settings, which may hold secrets or not be JSON."""
         return {
             "components": {
-                component.name: {
+                name: {
                     "type": component.type,
                     "dependencies": list(component.dependencies),
                     "retries": component.retries,
+                    **({"command": list(component.command)} if component.command else {}),
+                    **({"processes": component.processes} if component.type == "remote" else {}),
                 }
-                for component in self._components.values()
+                for name, component in self._flat().items()
             },
-            "servers": {server.name: server.backend for server in self._servers},
+            "servers": {server.name: server.backend for server in self._all_servers()},
         }
 
 
@@ -269,14 +399,3 @@ def _with_server_info(component: Component) -> Component:
         for name, value in component.args.items()
     }
     return dataclasses.replace(component, args=args)
-
-
-def _imported(home: object, where: str) -> Callable[..., Any]:
-    if not isinstance(home, str) or home.count(":") != 1:
-        raise ConfigError(f"{where}: is {home!r}; give 'module:function'")
-    module, _, attribute = home.partition(":")
-    try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{where}: {home!r} cannot be imported: {error}") from error
-    return found

@@ -1,0 +1,145 @@
+"""A workflow from a JSON or TOML file."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thalweg.configuration import load, suggestion
+from thalweg.errors import ConfigError
+from thalweg.workflow.component import SETTINGS
+from thalweg.workflow.resources import Resources, usable_resources
+
+if TYPE_CHECKING:
+    from thalweg.servers import ServerManager
+    from thalweg.workflow.workflow import Workflow
+
+_TOP = ("name", "grace_s", "task_processes", "resources", "servers", "components")
+_KINDS = ("function", "command", "workflow")
+
+
+def workflow_from_file(make: type[Workflow], path: str | Path, options: Mapping[str, Any]) -> Workflow:
+    """Return the workflow that a file describes; `options` go to its constructor and win over the file's.
+
+    Raises
+    ------
+    ConfigError
+        For a file or an entry that is wrong, with its path.
+    """
+    place = Path(path)
+    folder = str(place.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # functions may stand in a module beside the file
+    return _workflow(make, load(path, "Workflow"), place, "Workflow", options)
+
+
+def _workflow(
+    make: type[Workflow], content: Mapping[str, Any], file: Path, where: str, options: Mapping[str, Any]
+) -> Workflow:
+    _only(content, _TOP, where)
+    servers = _servers(content.get("servers", []), where)
+    settings = {key: content[key] for key in ("grace_s", "task_processes") if key in content}
+    if "resources" in content:
+        settings["resources"] = _resources(content["resources"], f"{where}: resources")
+    given = [*servers.values(), *options.get("servers", ())]
+    workflow = make(content.get("name", file.stem), **{**settings, **options, "servers": given})
+    entries = content.get("components")
+    if not isinstance(entries, list):
+        raise ConfigError(f"{where}: components: is {entries!r}; give a list of tables")
+    for number, entry in enumerate(entries):
+        _add(workflow, entry, servers, file, f"{where}: components[{number}]")
+    return workflow
+
+
+def _add(workflow: Workflow, entry: Any, servers: Mapping[str, ServerManager], file: Path, where: str) -> None:
+    if not isinstance(entry, dict):
+        raise ConfigError(f"{where}: is {entry!r}; give a table with name and function, command or workflow")
+    _only(entry, (*_KINDS, *SETTINGS), where)
+    given = [kind for kind in _KINDS if kind in entry]
+    if len(given) != 1:
+        met = f"has {' and '.join(given)}" if given else f"has none of {', '.join(_KINDS)}"
+        raise ConfigError(f"{where}: {met}; give exactly one of them")
+    rest = dict(entry)
+    what = rest.pop(given[0])
+    if "args" in rest and isinstance(rest["args"], dict):
+        rest["args"] = {key: _argument(value, servers, f"{where}.args.{key}") for key, value in rest["args"].items()}
+    if given[0] == "function":
+        workflow.component(**rest)(_imported(what, f"{where}.function"))
+    elif given[0] == "command":
+        workflow.command(rest.pop("name", None), what, **rest)
+    else:
+        _only(rest, ("name", "dependencies"), where)
+        workflow.nest(_inner(type(workflow), what, file, f"{where}.workflow"), **rest)
+
+
+def _inner(make: type[Workflow], what: Any, file: Path, where: str) -> Workflow:
+    if isinstance(what, str):
+        inner = file.parent / what
+        return _workflow(make, load(inner, where), inner, where, {})
+    if isinstance(what, dict):
+        return _workflow(make, what, file, where, {})
+    raise ConfigError(f"{where}: is {what!r}; give the path of a workflow file, or a table like one")
+
+
+def _servers(entries: Any, where: str) -> dict[str, ServerManager]:
+    from thalweg.servers import ServerManager
+
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ConfigError(f"{where}: servers: is {entries!r}; give a list of tables with name and type")
+    servers: dict[str, ServerManager] = {}
+    for number, entry in enumerate(entries):
+        rest = dict(entry)
+        name = rest.pop("name", None)
+        if name in servers:
+            raise ConfigError(f"{where}: servers[{number}].name: {name!r} is taken; give each a name of its own")
+        try:
+            servers[str(name)] = ServerManager(name, rest)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: servers[{number}]: {error}") from None
+    return servers
+
+
+def _argument(value: Any, servers: Mapping[str, ServerManager], where: str) -> Any:
+    if not isinstance(value, dict) or list(value) != ["server"]:
+        return value
+    name = value["server"]
+    if name not in servers:
+        raise ConfigError(f"{where}: server {name!r} does not exist; {suggestion(name, list(servers))}")
+    return servers[name]
+
+
+def _resources(content: Any, where: str) -> Resources:
+    if not isinstance(content, dict):
+        raise ConfigError(f"{where}: is {content!r}; give a table with nodes, cpus or gpus")
+    _only(content, ("nodes", "cpus", "gpus"), where)
+    usable = usable_resources()
+    for key, kind in (("nodes", str), ("cpus", int), ("gpus", str)):
+        entries = content.get(key, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
+            raise ConfigError(f"{where}.{key}: is {entries!r}; give a list of {kind.__name__}")
+    return Resources(
+        tuple(content.get("nodes", usable.nodes)),
+        tuple(content.get("cpus", usable.cpus)),
+        tuple(content.get("gpus", usable.gpus)),
+    )
+
+
+def _only(content: Mapping[str, Any], accepted: tuple[str, ...], where: str) -> None:
+    for key in content:
+        if key not in accepted:
+            path = f"{where}.{key}" if where.endswith("]") else f"{where}: {key}"
+            raise ConfigError(f"{path}: unknown key; {suggestion(key, list(accepted))}")
+
+
+def _imported(home: object, where: str) -> Callable[..., Any]:
+    if not isinstance(home, str) or home.count(":") != 1:
+        raise ConfigError(f"{where}: is {home!r}; give 'module:function'")
+    module, _, attribute = home.partition(":")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{where}: {home!r} cannot be imported: {error}") from error
+    return found

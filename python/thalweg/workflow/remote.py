@@ -1,0 +1,198 @@
+"""A component whose ranks an MPI launcher starts, on this node or on others."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import secrets
+import selectors
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from thalweg.workflow.component import Component
+from thalweg.workflow.guard import Guard
+from thalweg.workflow.launchers import Job, find_launcher
+from thalweg.workflow.line import LauncherEnd, Message
+from thalweg.workflow.local import settled
+from thalweg.workflow.process import ComponentProcess
+from thalweg.workflow.resources import Grant
+from thalweg.workflow.running import Outcome
+
+ADDRESS_VARIABLE, TOKEN_VARIABLE = "THALWEG_LAUNCH_ADDRESS", "THALWEG_LAUNCH_TOKEN"
+_START = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from thalweg.workflow.worker import main_of_rank; "
+    "main_of_rank()"
+)
+
+
+def launcher_command(
+    component: Component, grant: Grant, environment: dict[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return the launcher's command line up to the program, and its environment.
+
+    Raises
+    ------
+    MissingLibraryError
+        When there is no launcher.
+    """
+    launcher, program = find_launcher(component.launcher, component.name)
+    here = set(grant.nodes) <= {"localhost", socket.gethostname()}
+    job = Job(() if here else grant.nodes, component.processes_per_node, environment)
+    return launcher.command(program, job), launcher.environment(job)
+
+
+class RemoteCommand(ComponentProcess):
+    """Runs a program under the launcher; its exit status is all that it tells."""
+
+    def __init__(self, component: Component, grant: Grant, guard: Guard, log: Path | None) -> None:
+        command, environment = launcher_command(component, grant, dict(component.env))
+        super().__init__([*command, *settled(component.command, grant, alone=False)], guard, log=log, env=environment)
+
+
+class RemoteFunction(ComponentProcess):
+    """Runs the function on every rank; each rank calls back over TCP for what to do, and tells its result.
+
+    A rank must show a secret that only the job's environment has. Results are a list, by rank.
+    """
+
+    def __init__(
+        self, component: Component, payload: dict[str, Any], grant: Grant, guard: Guard, log: Path | None
+    ) -> None:
+        self._payload, self._size = payload, component.processes
+        self._token = secrets.token_bytes(32)
+        here = set(grant.nodes) <= {"localhost", socket.gethostname()}
+        self._listener = socket.create_server(("127.0.0.1" if here else "", 0), backlog=self._size)
+        self._listener.setblocking(False)
+        host = "127.0.0.1" if here else socket.gethostname()
+        environment = {
+            **component.env,
+            ADDRESS_VARIABLE: f"{host}:{self._listener.getsockname()[1]}",
+            TOKEN_VARIABLE: self._token.hex(),
+        }
+        try:
+            command, env = launcher_command(component, grant, environment)
+            program = settled((sys.executable, "-c", _START, json.dumps(sys.path)), Grant(()), alone=False)
+            super().__init__([*command, *program], guard, log=log, env=env)
+        except BaseException:
+            self._listener.close()
+            raise
+        self._strangers: list[tuple[socket.socket, bytearray]] = []
+        self._lines: dict[int, LauncherEnd] = {}
+        self._groups: set[int] = set()
+        self._results: dict[int, Any] = {}
+        self._errors: dict[int, str] = {}
+
+    def interests(self) -> list[tuple[int, int]]:
+        reading = [self._listener.fileno(), *(connection.fileno() for connection, _ in self._strangers)]
+        return [
+            *super().interests(),
+            *((fd, selectors.EVENT_READ) for fd in reading),
+            *(line.interest() for line in self._lines.values() if line.open),
+        ]
+
+    def deliver(self, kind: str, content: Any) -> None:
+        self._lines[content["origin"]].send(kind, content)
+
+    def advance(self) -> tuple[list[Message], Outcome | None]:
+        told, outcome = super().advance()
+        if outcome is not None:
+            self._kill_groups(signal.SIGKILL)
+        return told, outcome
+
+    def ask_to_stop(self) -> None:
+        super().ask_to_stop()
+        self._kill_groups(signal.SIGTERM)
+
+    def kill(self) -> bool:
+        self._kill_groups(signal.SIGKILL)
+        return super().kill()
+
+    def close(self) -> None:
+        super().close()
+        self._listener.close()
+        for connection, _ in self._strangers:
+            connection.close()
+        for line in self._lines.values():
+            line.close()
+
+    def _receive(self) -> list[Message]:
+        self._accept()
+        passed_on: list[Message] = []
+        for rank, line in self._lines.items():
+            line.flush()
+            for kind, content in line.receive():
+                if kind == "result":
+                    self._results[rank] = content
+                elif kind == "error":
+                    self._errors[rank] = content
+                else:
+                    passed_on.append((kind, content))
+        return passed_on
+
+    def _accept(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while len(self._strangers) <= 4 * self._size:
+                connection, _ = self._listener.accept()
+                connection.setblocking(False)
+                self._strangers.append((connection, bytearray()))
+        waiting = []
+        for connection, greeting in self._strangers:
+            state = self._greeted(connection, greeting)
+            if state == "waiting":
+                waiting.append((connection, greeting))
+            elif state == "refused":
+                connection.close()
+        self._strangers = waiting
+
+    def _greeted(self, connection: socket.socket, greeting: bytearray) -> str:
+        """A greeting is the token, then rank, process group and whether it is on this node: 32 + 4 + 4 + 8 bytes."""
+        try:
+            data = connection.recv(48 - len(greeting))
+        except BlockingIOError:
+            return "waiting"
+        except OSError:
+            return "refused"
+        greeting += data
+        if len(greeting) < 48:
+            return "waiting" if data else "refused"
+        if not hmac.compare_digest(bytes(greeting[:32]), self._token):
+            return "refused"
+        rank, group = int.from_bytes(greeting[32:36], "little"), int.from_bytes(greeting[36:40], "little")
+        if bytes(greeting[40:48]) == boot_mark():
+            self._groups.add(group)
+            self._guard.watch(group)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        line = LauncherEnd(connection)
+        line.send("payload", self._payload)
+        self._lines[rank] = line
+        return "known"
+
+    def _outcome(self, status: int) -> Outcome:
+        if self._errors:
+            rank = min(self._errors)
+            return self._failure(abs(status) or 1, f"rank {rank}: {self._errors[rank]}")
+        silent = [rank for rank in range(self._size) if rank not in self._results]
+        if status == 0 and not silent:
+            return Outcome(True, 0, [self._results[rank] for rank in range(self._size)])
+        if silent and status >= 0:
+            names = ", ".join(map(str, silent))
+            return self._failure(status or 1, f"of {self._size} ranks, {names} ended without a result")
+        return self._failure(status, None)
+
+    def _kill_groups(self, number: signal.Signals) -> None:
+        """Signal what the ranks on this node started: MPI launchers put them into groups of their own."""
+        for group in self._groups:
+            if number == signal.SIGKILL:
+                self._guard.forget(group)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
+
+
+def boot_mark() -> bytes:
+    """Return 8 bytes that two processes share when they are on one node, since its start."""
+    return bytes.fromhex(Path("/proc/sys/kernel/random/boot_id").read_text().replace("-", "")[:16])

@@ -1,0 +1,207 @@
+"""The processes that run tasks, and the tasks that wait for one: the launcher's side of `tasks`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from thalweg.results.folder import ComponentRecord
+from thalweg.workflow.local import LocalFunction
+from thalweg.workflow.running import Outcome
+from thalweg.workflow.watch import Watch
+
+_LAST_PATIENCE_S = 5.0
+Answer = Callable[[dict[str, Any]], None]
+
+
+@dataclasses.dataclass
+class _Task:
+    owner: Hashable
+    content: dict[str, Any]
+    answer: Answer
+    attempts: int = 0
+    deadline_s: float | None = None
+    started_s: float = 0.0
+    log_start: int = 0
+
+
+@dataclasses.dataclass
+class _Kind:
+    """What is told of all tasks of one name."""
+
+    ended: int = 0
+    failed: int = 0
+    elapsed_s: float = 0.0
+    error: str | None = None
+
+
+class TaskPool:
+    """Runs tasks in processes that are kept for the next one.
+
+    Tasks of one depth have `limit` processes at most; tasks that these submit have as many of their own, so that a task
+    that waits for its own tasks cannot keep them from running.
+
+    Parameters
+    ----------
+    watch : Watch
+        Where the processes are watched.
+    start : callable
+        Starts process number n.
+    on_message : callable
+        Called with the owner, how to answer, kind and content of what a task tells beside its end (progress, submit).
+    """
+
+    def __init__(
+        self,
+        watch: Watch,
+        start: Callable[[int], LocalFunction],
+        limit: int,
+        on_message: Callable[[Hashable, Answer, str, Any], None],
+    ) -> None:
+        self._watch, self._start, self._limit, self._on_message = watch, start, limit, on_message
+        self._waiting: dict[int, deque[_Task]] = {}
+        self._busy: dict[LocalFunction, _Task] = {}
+        self._idle: list[LocalFunction] = []
+        self._kinds: dict[str, _Kind] = {}
+        self._numbers = 0
+
+    def submit(self, owner: Hashable, content: dict[str, Any], answer: Answer) -> None:
+        """Run a task when a process is free; `answer` gets how it ended."""
+        self._waiting.setdefault(content["depth"], deque()).append(_Task(owner, content, answer))
+        self._fill()
+
+    def cancel(self, owner: Hashable, content: dict[str, Any]) -> None:
+        """Forget a task that has not been started."""
+        for waiting in self._waiting.values():
+            for task in waiting:
+                same = task.content["origin"] == content["origin"] and task.content["number"] == content["number"]
+                if task.owner == owner and same:
+                    waiting.remove(task)
+                    return
+
+    def owner_ended(self, owner: Hashable) -> None:
+        """Stop and forget the tasks of a component that has ended, and those that they submitted."""
+        owners = [owner]
+        for gone in owners:
+            for depth, waiting in self._waiting.items():
+                self._waiting[depth] = deque(task for task in waiting if task.owner != gone)
+            for worker, task in list(self._busy.items()):
+                if task.owner == gone:
+                    owners.append(worker)
+                    task.content["abandoned"] = True
+                    worker.kill()
+
+    def deadline_s(self) -> float | None:
+        """Return the time (``time.monotonic()``) at which `expire` has something to do."""
+        return min((task.deadline_s for task in self._busy.values() if task.deadline_s is not None), default=None)
+
+    def expire(self) -> None:
+        """Kill the processes of tasks whose time is over."""
+        now = time.monotonic()
+        for worker, task in self._busy.items():
+            if task.deadline_s is not None and now >= task.deadline_s:
+                task.deadline_s = None
+                task.content["expired"] = True
+                worker.kill()
+
+    def stop(self, grace_s: float) -> None:
+        """End all processes: idle ones end by themselves within `grace_s`, then all are killed."""
+        self._waiting.clear()
+        for worker, task in self._busy.items():
+            task.content["abandoned"] = True
+            worker.kill()
+        for worker in self._idle:
+            worker.deliver("end", None)
+        self._wait(grace_s)
+        for worker in [*self._idle, *self._busy]:
+            worker.kill()
+        self._wait(_LAST_PATIENCE_S)
+
+    def _wait(self, patience_s: float) -> None:
+        until = time.monotonic() + patience_s
+        while (self._idle or self._busy) and (left := until - time.monotonic()) > 0:
+            self._watch.step(left)
+
+    def records(self) -> list[ComponentRecord]:
+        """Return one record for all tasks of a name."""
+        records = []
+        for name, kind in self._kinds.items():
+            record = ComponentRecord(name, "task", status="done", exit_status=0, elapsed_s=kind.elapsed_s)
+            if kind.failed:
+                record.status, record.exit_status = "failed", 1
+                record.error = f"{kind.failed} of {kind.ended} tasks failed; the last: {kind.error}"
+            records.append(record)
+        return records
+
+    def _fill(self) -> None:
+        for depth, waiting in self._waiting.items():
+            running = sum(task.content["depth"] == depth for task in self._busy.values())
+            while waiting and running < self._limit:
+                self._assign(waiting.popleft())
+                running += 1
+
+    def _assign(self, task: _Task) -> None:
+        if self._idle:
+            worker = self._idle.pop()
+        else:
+            worker = self._start(self._numbers)
+            self._numbers += 1
+            self._watch.add(worker, lambda: self._advance(worker))
+        task.attempts += 1
+        task.started_s = time.monotonic()
+        task.log_start = worker.log_bytes()
+        if task.content["timeout_s"] is not None:
+            task.deadline_s = task.started_s + task.content["timeout_s"]
+        self._busy[worker] = task
+        worker.deliver("call", task.content)
+        self._watch.refresh(worker)
+
+    def _advance(self, worker: LocalFunction) -> None:
+        messages, outcome = worker.advance()
+        for kind, content in messages:
+            task = self._busy.get(worker)
+            if task is None:
+                continue
+            if kind == "ended":
+                del self._busy[worker]
+                self._idle.append(worker)
+                self._ended(worker, task, content)
+            else:
+                self._on_message(worker, lambda answer: worker.deliver("task", answer), kind, content)
+        if outcome is not None:
+            self._lost(worker, outcome)
+        self._fill()
+
+    def _lost(self, worker: LocalFunction, outcome: Outcome) -> None:
+        task = self._busy.pop(worker, None)
+        if worker in self._idle:
+            self._idle.remove(worker)
+        self.owner_ended(worker)
+        if task is not None:
+            limit = task.content["timeout_s"]
+            error = f"did not end within {limit:g} s" if task.content.pop("expired", False) else outcome.error
+            self._ended(worker, task, {"done": False, "error": error})
+        self._watch.remove(worker)
+        worker.close()
+
+    def _ended(self, worker: LocalFunction, task: _Task, ending: dict[str, Any]) -> None:
+        content = task.content
+        if content.get("abandoned"):
+            return
+        if not ending["done"] and task.attempts <= content["retries"]:
+            task.deadline_s = None
+            self._waiting[content["depth"]].appendleft(task)
+            return
+        kind = self._kinds.setdefault(content["name"], _Kind())
+        kind.ended += 1
+        kind.elapsed_s += time.monotonic() - task.started_s
+        if not ending["done"]:
+            kind.failed, kind.error = kind.failed + 1, ending["error"]
+            lines = worker.last_lines(task.log_start)
+            ending["error"] = f"task {content['name']!r} failed: {ending['error']}" + (
+                "\nlast lines:\n" + "\n".join(f"  {line}" for line in lines.splitlines()) if lines else ""
+            )
+        task.answer({"origin": content["origin"], "number": content["number"], **ending})

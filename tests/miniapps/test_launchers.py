@@ -1,0 +1,143 @@
+"""Command lines of the MPI launchers as text, and what a batch job gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from thalweg import Workflow
+from thalweg.errors import ConfigError, MissingLibraryError
+from thalweg.workflow import Resources
+from thalweg.workflow.component import Component
+from thalweg.workflow.launchers import LAUNCHERS, Job, find_launcher
+from thalweg.workflow.resources import Ledger, expanded, usable_resources
+
+TWO_NODES = Job(("nid001", "nid002"), 4, {"OMP_NUM_THREADS": "2", "THALWEG_TOKEN": "secret"})
+HERE = Job((), 3, {"OMP_NUM_THREADS": "2"})
+
+
+@pytest.mark.parametrize(
+    ("name", "job", "line"),
+    [
+        (
+            "openmpi",
+            TWO_NODES,
+            "mpirun --oversubscribe --bind-to none -n 8 --host nid001:4,nid002:4 -x OMP_NUM_THREADS -x THALWEG_TOKEN",
+        ),
+        ("openmpi", HERE, "mpirun --oversubscribe --bind-to none -n 3 -x OMP_NUM_THREADS"),
+        (
+            "mpich",
+            TWO_NODES,
+            "mpirun -n 8 -bind-to none -hosts nid001,nid002 -ppn 4 -genvlist OMP_NUM_THREADS,THALWEG_TOKEN",
+        ),
+        ("mpich", HERE, "mpirun -n 3 -bind-to none"),
+        (
+            "srun",
+            TWO_NODES,
+            "mpirun --nodes=2 --ntasks=8 --ntasks-per-node=4 --nodelist nid001,nid002 --overlap --cpu-bind=none "
+            "--kill-on-bad-exit=1 --export=ALL,OMP_NUM_THREADS,THALWEG_TOKEN",
+        ),
+        (
+            "srun",
+            HERE,
+            "mpirun --nodes=1 --ntasks=3 --ntasks-per-node=3 --overlap --cpu-bind=none --kill-on-bad-exit=1 "
+            "--export=ALL,OMP_NUM_THREADS",
+        ),
+        ("pals", TWO_NODES, "mpirun -n 8 --ppn 4 --hosts nid001,nid002 --cpu-bind none --envall"),
+        ("pals", HERE, "mpirun -n 3 --ppn 3 --cpu-bind none --envall"),
+    ],
+)
+def test_a_launcher_is_called_like_this(name, job, line):
+    assert LAUNCHERS[name].command("mpirun", job) == line.split()
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_no_value_of_the_environment_is_on_a_command_line(name):
+    assert "secret" not in " ".join(LAUNCHERS[name].command("mpirun", TWO_NODES))
+    assert LAUNCHERS[name].environment(TWO_NODES)["THALWEG_TOKEN"] == "secret"
+
+
+def make_program(folder, name, says):
+    program = folder / name
+    program.write_text(f"#!/bin/sh\necho '{says}'\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("programs", "variables", "expected"),
+    [
+        ({"mpirun": "mpirun (Open MPI) 5.0.3"}, {}, "openmpi"),
+        ({"mpirun": "HYDRA build details:"}, {}, "mpich"),
+        ({"mpirun": "HYDRA build details:", "mpirun.openmpi": "mpirun (Open MPI) 4.1.4"}, {}, "mpich"),
+        ({"mpiexec": "mpiexec: PALS version 1.2.12"}, {"PBS_JOBID": "1"}, "pals"),
+        ({"srun": "slurm 22.05.8", "mpirun": "mpirun (Open MPI) 5.0.3"}, {"SLURM_JOB_ID": "1"}, "srun"),
+        ({"srun": "slurm 22.05.8", "mpirun": "mpirun (Open MPI) 5.0.3"}, {}, "openmpi"),
+    ],
+)
+def test_the_launcher_of_this_machine_is_found(programs, variables, expected, tmp_path, monkeypatch):
+    for name, says in programs.items():
+        make_program(tmp_path, name, says)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for variable in ("SLURM_JOB_ID", "PBS_JOBID"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    launcher, program = find_launcher(None, "solver")
+    assert launcher.name == expected
+    assert program.startswith(str(tmp_path))
+
+
+def test_a_machine_without_a_launcher_is_told_before_anything_starts(tmp_path, monkeypatch):
+    w = Workflow("w")
+    w.component(name="first", type="thread")(lambda: (tmp_path / "ran").touch())
+    w.component(name="solver", type="remote")(lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingLibraryError, match="component 'solver' is remote, but no MPI launcher was found"):
+        w.launch()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_node_lists_of_slurm_are_read():
+    assert expanded("nid[001-003,7],login1") == ("nid001", "nid002", "nid003", "nid7", "login1")
+    assert expanded("r[1-2]n[08-09]") == ("r1n08", "r1n09", "r2n08", "r2n09")
+    with pytest.raises(ConfigError, match=r"the node list 'nid\[1-x\]' cannot be read at '1-x'"):
+        expanded("nid[1-x]")
+
+
+def test_nodes_come_from_the_batch_system(tmp_path):
+    (tmp_path / "nodes").write_text("x1\nx1\nx2\n")
+    assert usable_resources({"PBS_NODEFILE": str(tmp_path / "nodes")}).nodes == ("x1", "x2")
+    assert usable_resources({"SLURM_JOB_NODELIST": "x[1-2]"}).nodes == ("x1", "x2")
+    assert usable_resources({"CUDA_VISIBLE_DEVICES": "3,5"}).gpus == ("3", "5")
+    with pytest.raises(ConfigError, match="PBS_NODEFILE names /nowhere/nodes, which cannot be read"):
+        usable_resources({"PBS_NODEFILE": "/nowhere/nodes"})
+
+
+def test_nothing_is_given_twice_and_all_comes_back():
+    ledger = Ledger(Resources(("n1", "n2"), (0, 1, 2, 3), ("0", "1")))
+    wide = Component("wide", type="remote", nodes=2, processes_per_node=2, cpus=1, gpus=1)
+    first = ledger.take(wide)
+    assert first.nodes == ("n1", "n2")
+    assert first.cpus == ((0,), (1,))
+    assert first.gpus == (("0",), ("1",))
+    assert ledger.take(wide) is None
+    small = ledger.take(Component("small", cpus=2))
+    assert (small.nodes, small.cpus) == (("n1",), ((2, 3),))
+    ledger.give_back(first)
+    ledger.give_back(small)
+    assert ledger.take(wide) == first
+
+
+@pytest.mark.parametrize(
+    ("component", "told"),
+    [
+        (Component("c", type="remote", nodes=3), "component 'c' asks for 3 nodes; there are 2"),
+        (
+            Component("c", type="remote", processes_per_node=3, gpus=1),
+            r"asks for 3 GPUs a node \(1 for each of 3 processes\); each node has 2",
+        ),
+        (Component("c", cpus=5), r"asks for 5 CPUs a node \(5 for each of 1 processes\); each node has 4"),
+    ],
+)
+def test_more_than_there_is_is_refused(component, told):
+    with pytest.raises(ConfigError, match=told):
+        Ledger(Resources(("n1", "n2"), (0, 1, 2, 3), ("0", "1"))).check(component)
