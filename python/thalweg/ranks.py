@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -112,18 +113,27 @@ def current_ranks(comm: Any = None) -> Ranks:
     MissingLibraryError
         When a launcher started several ranks and mpi4py is not installed.
     ConfigError
-        When mpi4py is of another MPI than the launcher, so that each rank would believe to be alone.
+        When mpi4py cannot load the launcher's MPI, or is of another, so that each rank would believe to be alone.
     """
     place = launched_place()
     if comm is not None:
         return MPIRanks(comm, place.local_rank)
     if place.size == 1:
         return OneRank()
+    if importlib.util.find_spec("mpi4py") is None:
+        raise MissingLibraryError(
+            f"ranks: {place.size} ranks were started, which need mpi4py; pip install 'thalweg[mpi]'"
+        )
+    if place.mpi is not None:
+        # mpi4py's wheels hold an extension for each ABI; left alone they take that of the first library they find
+        os.environ.setdefault("MPI4PY_MPIABI", place.mpi)
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise MissingLibraryError(
-            f"ranks: {place.size} ranks were started, which need mpi4py; pip install 'thalweg[mpi]'"
+        raise ConfigError(
+            f"ranks: {place.size} ranks were started, and mpi4py cannot load their MPI "
+            f"({place.mpi or 'unknown'}): {error}; put its library into LD_LIBRARY_PATH, or build mpi4py with its "
+            "compiler: pip install --no-binary=mpi4py --force-reinstall mpi4py"
         ) from error
     world = MPI.COMM_WORLD
     if world.Get_size() != place.size:
