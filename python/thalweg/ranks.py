@@ -15,7 +15,7 @@ _LAUNCHERS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "openmpi"),
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "mpich"),
     ("PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "mpich"),
-    ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", None),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", None),  # SLURM_NTASKS is also set in a batch script
 )
 
 
@@ -41,6 +41,13 @@ def launched_place(environment: Mapping[str, str] | None = None) -> Place:
                     f"ranks: {rank}={environment[rank]!r} and {size}={environment[size]!r} are set, but are no numbers"
                 ) from None
     return Place(0, 1, 0, None)
+
+
+def without_place(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a process that is no rank of the job that this one may be a rank of."""
+    own = {variable for launcher in _LAUNCHERS for variable in launcher[:3]}
+    prefixes = ("PMIX_", "PMI_", "OMPI_COMM_WORLD_", "MPI_LOCAL")
+    return {name: value for name, value in environment.items() if name not in own and not name.startswith(prefixes)}
 
 
 class Ranks(ABC):

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from thalweg.ranks import without_place
 from thalweg.servers.child_process import start_here
 from thalweg.workflow.guard import Guard
 from thalweg.workflow.line import Message
@@ -46,7 +47,7 @@ class ComponentProcess(Running):
                 stderr=self._log,
                 pass_fds=tuple(pass_fds),
                 start_new_session=True,
-                env={**os.environ, **env},
+                env={**without_place(os.environ), **env},
             )
         except BaseException:
             self._log.close()

@@ -1,0 +1,189 @@
+"""Components of type `remote`: ranks under a real MPI launcher, their results, failures and ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+PATIENCE_S = 90.0
+
+
+def run_script(mpi, folder, text, expect=0):
+    """Run a program that launches a workflow, where `mpirun` is that of `mpi`; return what it printed as JSON."""
+    script = Path(folder) / "main.py"
+    script.write_text(textwrap.dedent(text))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=dict(mpi.env),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == expect, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1]) if expect == 0 else done.stderr
+
+
+def gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def wait_until(condition, what):
+    until = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < until, f"not within {PATIENCE_S} s: {what}"
+        time.sleep(0.01)
+
+
+def test_every_rank_runs_the_function_pinned_and_results_come_by_rank(mpi, tmp_path):
+    told = run_script(
+        mpi,
+        tmp_path,
+        """
+        import json, os
+        from thalweg import Workflow
+        from thalweg.workflow import Resources
+        w = Workflow("w", resources=Resources(("localhost",), tuple(os.sched_getaffinity(0))[:2], ("4", "5")))
+
+        def work(base):
+            from thalweg.ranks import current_ranks
+            ranks = current_ranks()
+            total = sum(ranks.gather(base + ranks.rank))
+            return ranks.rank, ranks.size, total, len(os.sched_getaffinity(0)), os.environ["CUDA_VISIBLE_DEVICES"]
+
+        w.component(type="remote", processes_per_node=2, cpus=1, gpus=1, args={"base": 10}, env={"X": "1"})(work)
+        w.component(name="alone", dependencies=["work"])(lambda: __import__("thalweg.ranks").ranks.current_ranks().size)
+        print(json.dumps(w.launch(timeout_s=60)))
+        """,
+    )
+    assert told == {"work": [[0, 2, 21, 1, "4"], [1, 2, 21, 1, "5"]], "alone": 1}
+
+
+def test_a_program_runs_on_every_rank(mpi, tmp_path):
+    told = run_script(
+        mpi,
+        tmp_path,
+        """
+        import json
+        from pathlib import Path
+        from thalweg import Workflow
+        w = Workflow("w", folder="run")
+        say = ["sh", "-c", "echo rank of $COLOUR"]
+        w.command("hello", say, type="remote", processes_per_node=3, env={"COLOUR": "red"})
+        w.launch(timeout_s=60)
+        print(json.dumps(Path("run/logs/hello.log").read_text().split("\\n")))
+        """.replace('"run', f'"{tmp_path}/run'),
+    )
+    assert [line for line in told if line] == ["rank of red"] * 3
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("raise ValueError('bad viscosity')", "rank 1: ValueError: bad viscosity"),
+        ("os.kill(os.getpid(), 9)", "component 'solver' failed: "),
+        ("sys.exit(7)", "rank 1: SystemExit: 7"),
+    ],
+)
+def test_a_rank_that_fails_ends_all_of_them(mpi, tmp_path, how, expected):
+    error = run_script(
+        mpi,
+        tmp_path,
+        f"""
+        import os, subprocess, sys, time
+        from thalweg import Workflow
+        w = Workflow("w")
+
+        @w.component(type="remote", processes_per_node=3)
+        def solver():
+            from thalweg.ranks import current_ranks
+            ranks = current_ranks()
+            child = subprocess.Popen(["sleep", "1000"])
+            open(f"{tmp_path}/pids-{{ranks.rank}}", "w").write(f"{{os.getpid()}} {{child.pid}}")
+            ranks.barrier()
+            if ranks.rank == 1:
+                {how}
+            ranks.barrier()
+            time.sleep(1000)
+
+        w.launch(timeout_s=60)
+        """,
+        expect=1,
+    )
+    assert expected in error
+    for rank in range(3):
+        for pid in map(int, (tmp_path / f"pids-{rank}").read_text().split()):
+            wait_until(lambda pid=pid: gone(pid), f"process {pid} of rank {rank} ended")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_ranks_die_with_a_launcher_that_is_interrupted_or_killed(mpi, tmp_path, number):
+    script = tmp_path / "main.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import os, subprocess, time
+            from thalweg import Workflow
+            w = Workflow("w")
+
+            @w.component(type="remote", processes_per_node=2)
+            def solver():
+                from thalweg.ranks import current_ranks
+                ranks = current_ranks()
+                child = subprocess.Popen(["sleep", "1000"])
+                open(f"{tmp_path}/pids-{{ranks.rank}}", "w").write(f"{{os.getpid()}} {{child.pid}}")
+                ranks.barrier()
+                open(f"{tmp_path}/up-{{ranks.rank}}", "w")
+                time.sleep(1000)
+
+            w.launch()
+            """
+        )
+    )
+    launcher = subprocess.Popen([sys.executable, str(script)], env=dict(mpi.env), stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(list(tmp_path.glob("up-*"))) == 2, "both ranks run")
+    launcher.send_signal(number)
+    launcher.wait(timeout=PATIENCE_S)
+    for rank in range(2):
+        for pid in map(int, (tmp_path / f"pids-{rank}").read_text().split()):
+            wait_until(lambda pid=pid: gone(pid), f"process {pid} of rank {rank} ended")
+
+
+def test_ranks_submit_tasks_report_progress_and_record_events(mpi, tmp_path):
+    told = run_script(
+        mpi,
+        tmp_path,
+        f"""
+        import json
+        from thalweg import Workflow
+        from thalweg.results import RunFolder
+        from thalweg.workflow import report_progress, submit
+        w = Workflow("w", folder={str(tmp_path / "run")!r})
+        seen = []
+
+        @w.component(type="remote", processes_per_node=2)
+        def solver():
+            from thalweg import Simulation
+            from thalweg.ranks import launched_place
+            place = launched_place()
+            kernel = {{"name": "k", "mini_app_kernel": "AXPY", "data_size": 10, "run_count": 1}}
+            with Simulation("s", {{"kernels": [kernel]}}) as simulation:
+                simulation.run(3)
+            report_progress(3, 3)
+            return submit(pow, 10, place.rank).result()
+
+        results = w.launch(timeout_s=60, on_progress=seen.append)
+        rows = RunFolder.open({str(tmp_path / "run")!r}).events().to_pylist()
+        ranks = sorted(row["rank"] for row in rows if row["kind"] == "compute")
+        print(json.dumps([results["solver"], len(seen), ranks]))
+        """,
+    )
+    assert told == [[1, 10], 1, [0, 0, 0, 1, 1, 1]]
