@@ -25,11 +25,14 @@ class Pattern:
         What it is called, and one line on what it does.
     home : str
         Package that has ``options`` (with the model `Options`) and ``pattern`` (with the function `run`).
+    axes : mapping
+        What a sweep may go over: the word for several, and the option.
     """
 
     name: str
     summary: str
     home: str
+    axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def Options(self) -> type[BaseModel]:  # noqa: N802  a class
@@ -73,6 +76,13 @@ PATTERNS: dict[str, Pattern] = {
             "one-to-one",
             "one solver and one trainer, asynchronous, with the paper's times and sizes (SimAI-Bench, section 4.1)",
             "thalweg.patterns.one_to_one",
+            {"sizes": "size_bytes", "backends": "backend"},
+        ),
+        Pattern(
+            "many-to-one",
+            "many solvers and one trainer that blocks for all of them (SimAI-Bench, section 4.2)",
+            "thalweg.patterns.many_to_one",
+            {"simulations": "simulations", "sizes": "size_bytes", "backends": "backend"},
         ),
     )
 }

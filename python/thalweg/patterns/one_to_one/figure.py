@@ -1,29 +1,9 @@
-"""The figures of the pattern `one-to-one`: the paper's figures 2 and 4."""
+"""The figure of the pattern `one-to-one`: the paper's figure 2."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-
-from thalweg.results import ResultTable
-
-
-def draw_sizes(table: ResultTable, target: Path, *, iteration_s: float, backend: str) -> None:
-    """Draw transport time by message size beside the time of a solver iteration."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    axis = figure.subplots()
-    sizes = [row[0] / 1e6 for row in table.rows]
-    axis.loglog(sizes, [row[1] * 1e3 for row in table.rows], "o-", label="write")
-    axis.loglog(sizes, [row[2] * 1e3 for row in table.rows], "s-", label="read")
-    axis.axhline(iteration_s * 1e3, color="black", ls="--", lw=1, label="one solver iteration")
-    axis.set(title=f"Transport against compute time, backend {backend}", xlabel="message size (MB)", ylabel="time (ms)")
-    axis.grid(alpha=0.3, which="both")
-    axis.legend()
-    figure.savefig(target, dpi=110)
 
 
 def draw_timeline(events: Any, target: Path, *, backend: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from thalweg.patterns.coupling import ONE_THREAD
 from thalweg.patterns.one_to_one import figure, tables
-from thalweg.patterns.one_to_one.components import solve, sweep, train
+from thalweg.patterns.one_to_one.components import solve, train
 from thalweg.patterns.one_to_one.options import Options
 from thalweg.patterns.recorded_run import recorded_run
 from thalweg.patterns.staging import server_for
@@ -16,19 +17,15 @@ from thalweg.workflow import Progress, Workflow
 
 
 def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
-    """Run solver and trainer side by side, then the size sweep alone, and compute the paper's tables."""
+    """Run solver and trainer side by side, and compute the paper's tables."""
     with (
         recorded_run("one-to-one", options, folder) as record,
         server_for(options.backend, "one-to-one", folder) as server,
     ):
         workflow = Workflow("one-to-one", record)
         arguments = {"server_info": server.get_server_info(), "options": options.model_dump()}
-        one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        workflow.component(name="solver", args=arguments, env=one_thread)(solve)
-        workflow.component(name="trainer", args=arguments, env=one_thread)(train)
-        if options.sizes:
-            after = ["solver", "trainer"]
-            workflow.component(name="sweep", args=arguments, dependencies=after, env=one_thread)(sweep)
+        workflow.component(name="solver", args=arguments, env=ONE_THREAD)(solve)
+        workflow.component(name="trainer", args=arguments, env=ONE_THREAD)(train)
         results = workflow.launch(on_progress=progress)
         _conclude(record, options)
         record.summary |= {
@@ -53,9 +50,3 @@ def _conclude(record: RunFolder, options: Options) -> None:
     path = record.path / "timeline.png"
     figure.draw_timeline(events, path, backend=options.backend)
     record.artifacts.append(Artifact("Timeline of solver and trainer (the paper's figure 2)", path.name, "figure"))
-    if options.sizes:
-        sizes = tables.size_table(events)
-        record.tables.append(sizes)
-        path = record.path / "transport.png"
-        figure.draw_sizes(sizes, path, iteration_s=float(solver.mean()), backend=options.backend)
-        record.artifacts.append(Artifact("Transport against compute time (the paper's figure 4)", path.name, "figure"))

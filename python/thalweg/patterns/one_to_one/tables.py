@@ -1,4 +1,4 @@
-"""The paper's tables 2 and 3, and the size sweep of its figure 4, from the events of a run."""
+"""The paper's tables 2 and 3, from the events of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from thalweg.patterns.one_to_one.paper import EVENTS, TIMES
 from thalweg.results import ResultTable
 from thalweg.results.summaries import iteration_times
 
-SOLVER, TRAINER, SWEEP = "solver", "trainer", "sweep"
+SOLVER, TRAINER = "solver", "trainer"
 
 
 def event_table(events: Any, options: Options) -> ResultTable:
@@ -36,24 +36,6 @@ def time_table(events: Any, options: Options) -> ResultTable:
     rows.append(["this run", *(float(f()) for f in (solver.mean, solver.std, trainer.mean, trainer.std))])
     columns = ["", "simulation mean (s)", "simulation std (s)", "training mean (s)", "training std (s)"]
     return ResultTable("Table 3: iteration times", columns, rows)
-
-
-def size_table(events: Any) -> ResultTable:
-    """Return for each size of the sweep: medians of write and read time, throughput, and time in solver iterations."""
-    import numpy as np
-
-    iteration = float(np.mean(iteration_times(events, SOLVER)))
-    moved: dict[tuple[int, str], list[float]] = {}
-    columns = ("component", "kind", "key", "size_bytes", "start_ns", "end_ns")
-    for component, kind, key, size, start, end in zip(*(events.column(c).to_pylist() for c in columns), strict=True):
-        if component == SWEEP and kind in ("write", "read") and key.startswith("sweep/"):
-            moved.setdefault((size, kind), []).append((end - start) * 1e-9)
-    rows: list[list[Any]] = []
-    for size in sorted({size for size, _ in moved}):
-        write, read = (float(np.median(moved[size, kind])) for kind in ("write", "read"))
-        rows.append([size, write, read, size / write / 1e9, size / read / 1e9, (write + read) / 2 / iteration])
-    titles = ["size (bytes)", "write (s)", "read (s)", "write (GB/s)", "read (GB/s)", "transfer / solver iteration"]
-    return ResultTable("Figure 4: transport time by message size", titles, rows)
 
 
 def _transfers(events: Any, component: str, kind: str) -> int:

@@ -51,6 +51,4 @@ def verify(payload: Array, key: str) -> None:
     expected = int.from_bytes(data[-_CHECKSUM_BYTES:], "little")
     found = zlib.crc32(data[:-_CHECKSUM_BYTES])
     if found != expected:
-        raise CorruptDataError(
-            f"one-to-one: payload {key!r} has the checksum {found:#010x}, written was {expected:#010x}"
-        )
+        raise CorruptDataError(f"payload {key!r} has the checksum {found:#010x}, written was {expected:#010x}")
