@@ -75,6 +75,23 @@ def latency(groups: Sequence[tuple[str, Events]]) -> Figure:
     return figure
 
 
+def line_chart(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], x: str, y: str) -> Figure:
+    """Named series of points, both axes logarithmic."""
+    figure = _figure(x, y)
+    for place, (name, points) in enumerate(series):
+        figure.add_scatter(
+            x=[point[0] for point in points],
+            y=[point[1] for point in points],
+            mode="lines+markers",
+            name=name,
+            line={"color": PALETTE[place % len(PALETTE)], "width": 2},
+            hovertemplate="%{x:.4g}: %{y:.4g}",
+        )
+    _logarithmic(figure)
+    figure.update_xaxes(type="log")
+    return figure
+
+
 def iteration_times(events: Events) -> Figure:
     """How the times of compute and train events are distributed, in milliseconds, one histogram a component."""
     figure = _figure("time of one compute or train event / ms", "share of events / %")

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from thalweg.results.folder import Artifact, ComponentRecord, ResultTable, RunFolder
     from thalweg.results.folder_lock import FolderLock
     from thalweg.results.summaries import component_rows, gb_per_s, iteration_times, statistics
+    from thalweg.results.sweep_folder import SweepFolder, SweepRun
+    from thalweg.results.sweep_summaries import sweep_measures, sweep_rows
     from thalweg.results.tracer import Tracer, current_tracer, set_current_tracer
 
 _HOME = {
@@ -17,6 +19,8 @@ _HOME = {
     "FolderLock": "folder_lock",
     "ResultTable": "folder",
     "RunFolder": "folder",
+    "SweepFolder": "sweep_folder",
+    "SweepRun": "sweep_folder",
     "Tracer": "tracer",
     "component_rows": "summaries",
     "current_tracer": "tracer",
@@ -24,6 +28,8 @@ _HOME = {
     "iteration_times": "summaries",
     "set_current_tracer": "tracer",
     "statistics": "summaries",
+    "sweep_measures": "sweep_summaries",
+    "sweep_rows": "sweep_summaries",
 }
 
 __all__ = [
@@ -32,6 +38,8 @@ __all__ = [
     "FolderLock",
     "ResultTable",
     "RunFolder",
+    "SweepFolder",
+    "SweepRun",
     "Tracer",
     "component_rows",
     "current_tracer",
@@ -39,6 +47,8 @@ __all__ = [
     "iteration_times",
     "set_current_tracer",
     "statistics",
+    "sweep_measures",
+    "sweep_rows",
 ]
 
 

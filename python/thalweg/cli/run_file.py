@@ -1,0 +1,62 @@
+"""``thalweg run FILE``: the workflow that a TOML or JSON file describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thalweg.cli.outcome import command
+from thalweg.cli.output import JsonOption, Output
+
+
+def run_file(file: str) -> Callable[..., None]:
+    """Return the command that runs `file`."""
+
+    @command
+    def run_this(
+        folder: Annotated[
+            Path | None, typer.Option("--folder", help="Result folder. [dim]\\[default: runs/NAME-NNN][/dim]")
+        ] = None,
+        replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier run in the folder.")] = False,
+        timeout: Annotated[
+            float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop everything after so long.")
+        ] = None,
+        json_path: JsonOption = None,
+    ) -> None:
+        """Run the workflow of this file, and report on it.
+
+        Example:
+
+            thalweg run workflow.toml --folder runs/mine --timeout 600
+        """
+        from thalweg.cli.pattern_run import next_folder
+        from thalweg.cli.progress import live
+        from thalweg.errors import ConfigError
+        from thalweg.report import write_report
+        from thalweg.results import RunFolder, component_rows
+        from thalweg.workflow import Workflow
+
+        where = folder or next_folder(Path(file).stem)
+        if not replace and (where / "run.json").exists():
+            raise ConfigError(f"run {file}: {where} holds an earlier run; give another --folder, or --replace")
+        workflow = Workflow.from_file(file, folder=where, replace=replace)
+        try:
+            with live() as tell:
+                workflow.launch(timeout, lambda told: tell(told.component, told.done, told.total, told.note))
+        finally:
+            if (where / "events.parquet").exists():
+                page = write_report(where)
+        output = Output(json_path)
+        run = RunFolder.open(where)
+        output.table(
+            "Components",
+            ["component", "type", "status", "elapsed s", "log"],
+            [[entry.name, entry.type, entry.status, entry.elapsed_s, entry.log] for entry in run.components],
+        )
+        output.line(f"report    {page}")
+        output.write(component_rows(where))
+
+    return run_this
