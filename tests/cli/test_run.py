@@ -14,7 +14,7 @@ from command_line import DEADLINE_S, PROGRAM, descendants, thalweg
 from thalweg.results import RunFolder
 
 pytest.importorskip("thalweg.staging", reason="needs the native library: make setup")
-SMALL = ["run", "one-to-one", "--scale", "0.002", "--backend", "node-local", "--sizes", "4KB"]
+SMALL = ["run", "one-to-one", "--scale", "0.002", "--backend", "node-local", "--size", "4KB"]
 ROW = {"component", "rank", "events", "iterations", "iteration_mean_s", "iteration_std_s", "bytes", "backend"}
 
 
@@ -97,7 +97,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_message(
             "set --distribution to normal, lognormal or gamma, or leave --solver-std-s out",
         ),
         (["--scale", "-1"], "run one-to-one: --scale: Input should be greater than 0; got '-1'"),
-        (["--sizes", "4Kx"], "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB"),
+        (["--sizes", "4Kx,1"], "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB"),
         (
             ["--seed", "x"],
             "run one-to-one: --seed: Input should be a valid integer, unable to parse string as an integer; got 'x'",
@@ -126,16 +126,6 @@ def test_an_interrupted_run_leaves_nothing_running(end: signal.Signals, tmp_path
             run.kill()
     assert (run.returncode, errors) == (130, "thalweg: interrupted\n")
     assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []
-
-
-def test_no_sizes_mean_no_sweep(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    done = thalweg(*SMALL[:-1], "", "--folder", "out", "--json", "out.json", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {row["component"] for row in json.loads((tmp_path / "out.json").read_text())["rows"]} == {
-        "solver",
-        "trainer",
-    }
 
 
 def test_help_names_the_backends() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from thalweg.errors import ConfigError, CorruptDataError
 from thalweg.patterns import PATTERNS
-from thalweg.patterns.one_to_one.payload import Payloads, verify
+from thalweg.patterns.payload import Payloads, verify
 from thalweg.results import component_rows
 
 BACKENDS = ["thalweg", "node-local", "filesystem", "redis"]
@@ -25,7 +25,7 @@ def test_listing_patterns_imports_nothing_heavy():
         "print([p.name for p in PATTERNS.values()], sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['navier-stokes', 'one-to-one'] []"
+    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one'] []"
 
 
 def test_importing_the_package_imports_no_optional_library():
@@ -65,7 +65,7 @@ def test_one_to_one_gives_the_papers_tables(backend, tmp_path):
     pytest.importorskip("torch")
     if backend == "redis" and shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed")
-    options = PATTERNS["one-to-one"].options({"scale": 0.006, "backend": backend, "sizes": [40_000, 400_000]})
+    options = PATTERNS["one-to-one"].options({"scale": 0.006, "backend": backend})
     seen = []
     folder = PATTERNS["one-to-one"].run(options, tmp_path / "run", seen.append)
     assert folder.status == "done"
@@ -75,15 +75,34 @@ def test_one_to_one_gives_the_papers_tables(backend, tmp_path):
     assert np.isfinite(folder.summary["final_loss"])
     assert rows["solver"]["bytes"] >= 2 * 1277952
     titles = [table.title for table in folder.tables]
-    assert titles == ["Table 2: events", "Table 3: iteration times", "Figure 4: transport time by message size"]
+    assert titles == ["Table 2: events", "Table 3: iteration times"]
     assert folder.tables[0].rows[0] == ["paper, original", 10108, 203, 5000, 208]
-    assert [row[0] for row in folder.tables[2].rows] == [40_000, 400_000]
-    assert {event.component for event in seen} == {"solver", "trainer", "sweep"}
+    assert {event.component for event in seen} == {"solver", "trainer"}
     facts = json.loads((folder.path / "run.json").read_text())
     for artifact in facts["artifacts"]:
         assert (folder.path / artifact["path"]).stat().st_size > 1000
     assert all(entry["status"] == "done" for entry in facts["components"])
     assert not (folder.path / "staging").exists() or not list((folder.path / "staging").iterdir())
+
+
+def test_many_to_one_reads_every_simulation_in_every_update(tmp_path):
+    pytest.importorskip("torch")
+    options = PATTERNS["many-to-one"].options(
+        {"scale": 0.02, "simulations": 3, "size_bytes": 40_000, "ahead": 1, "backend": "node-local"}
+    )
+    folder = PATTERNS["many-to-one"].run(options, tmp_path / "run")
+    rows = {row["component"]: row for row in component_rows(folder.path)}
+    assert rows["trainer"]["iterations"] == 50
+    assert [rows[f"simulation-{member}"]["bytes"] for member in range(3)] == [5 * 40_000] * 3
+    events = folder.events().to_pylist()
+    reads = [event for event in events if event["kind"] == "read" and event["key"].startswith("ensemble/")]
+    assert sorted(event["key"] for event in reads) == sorted(f"ensemble/{m}/{u}" for m in range(3) for u in range(5))
+    written = {event["key"]: event["start_ns"] for event in events if event["kind"] == "write"}
+    for member in range(3):  # nobody is more than one array ahead of the trainer
+        for update in range(1, 5):
+            assert written[f"ensemble/{member}/{update}"] >= written[f"trainer/taken/{update - 1}"]
+    assert folder.summary["time_per_iteration_s"] >= 0.06
+    assert folder.summary["training_s"] == pytest.approx(50 * folder.summary["time_per_iteration_s"])
 
 
 def test_navier_stokes_streams_trains_and_judges(tmp_path):

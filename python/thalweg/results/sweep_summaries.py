@@ -34,8 +34,7 @@ def run_measures(folder: Path) -> Row:
     Returns
     -------
     dict
-        write_s, read_s: medians over all arrays that moved; write_bytes_per_s, read_bytes_per_s: the median array's
-        bytes by that time, of one process; compute_s, train_s: mean time of an iteration of solvers and trainers;
+        write_s, read_s, write_bytes, read_bytes: medians over all arrays that moved; compute_s, train_s: mean time of an iteration of solvers and trainers;
         time_per_iteration_s: the trainer's whole time by its iterations, where the pattern measures it. None for
         what the run has not.
     """
@@ -48,7 +47,7 @@ def run_measures(folder: Path) -> Row:
         chosen = (kinds == kind) & (sizes >= LEAST_BYTES_FOR_THROUGHPUT)
         seconds = float(np.median(spent[chosen])) if chosen.any() else None
         measures[f"{kind}_s"] = seconds
-        measures[f"{kind}_bytes_per_s"] = float(np.median(sizes[chosen])) / seconds if seconds else None
+        measures[f"{kind}_bytes"] = float(np.median(sizes[chosen])) if chosen.any() else None
     for kind in ("compute", "train"):
         chosen = kinds == kind
         measures[f"{kind}_s"] = float(spent[chosen].mean()) if chosen.any() else None
@@ -63,7 +62,8 @@ def sweep_measures(folder: Path) -> list[Row]:
     -------
     list of dict
         An entry for each axis (those that were not swept with the value that all runs share), repeats (how many runs
-        are done), then the fields of `run_measures`.
+        are done), then the fields of `run_measures`, with write_bytes_per_s and read_bytes_per_s, the throughput of
+        one process, in the place of bytes.
     """
     sweep = SweepFolder.open(folder)
     found: dict[tuple[Any, ...], list[Row]] = {}
@@ -75,10 +75,18 @@ def sweep_measures(folder: Path) -> list[Row]:
             configuration = RunFolder.open(path).facts["configuration"]
             shared = {key: configuration[key] for key in _COMMON if key in configuration}
             found.setdefault(tuple({**shared, **point}.items()), []).append(run_measures(path))
-    return [
-        {**dict(point), "repeats": len(measured), **{name: _median(measured, name) for name in measured[0]}}
-        for point, measured in found.items()
-    ]
+    return [{**dict(point), "repeats": len(measured), **_combined(measured)} for point, measured in found.items()]
+
+
+def _combined(measured: list[Row]) -> Row:
+    combined: Row = {}
+    for name in measured[0]:
+        if name.endswith("_bytes"):
+            seconds, size = combined[f"{name.removesuffix('_bytes')}_s"], _median(measured, name)
+            combined[f"{name}_per_s"] = size / seconds if size and seconds else None
+        else:
+            combined[name] = _median(measured, name)
+    return combined
 
 
 def _median(measured: list[Row], name: str) -> float | None:
