@@ -25,7 +25,7 @@ def test_listing_patterns_imports_nothing_heavy():
         "print([p.name for p in PATTERNS.values()], sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one'] []"
+    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one', 'funnel'] []"
 
 
 def test_importing_the_package_imports_no_optional_library():
@@ -103,6 +103,24 @@ def test_many_to_one_reads_every_simulation_in_every_update(tmp_path):
             assert written[f"ensemble/{member}/{update}"] >= written[f"trainer/taken/{update - 1}"]
     assert folder.summary["time_per_iteration_s"] >= 0.06
     assert folder.summary["training_s"] == pytest.approx(50 * folder.summary["time_per_iteration_s"])
+
+
+def test_a_funnel_finds_more_than_chance(tmp_path):
+    pytest.importorskip("torch")
+    options = PATTERNS["funnel"].options(
+        {"candidates": 4000, "features": 8, "rounds": 4, "per_round": 40, "simulation_s": 0.001,
+         "simulation_std_s": 0.0005, "backend": "node-local"}
+    )  # fmt: skip
+    folder = PATTERNS["funnel"].run(options, tmp_path / "run")
+    assert folder.summary["simulated_share"] == pytest.approx(160 / 4000)
+    assert folder.summary["enrichment"] > 2
+    rounds = folder.tables[0].rows
+    assert [row[1] for row in rounds] == [40, 80, 120, 160]
+    assert rounds == sorted(rounds, key=lambda row: row[3])
+    kinds = {(record.name, record.type) for record in folder.components}
+    assert kinds == {("steer", "local"), ("simulate", "task"), ("train", "task"), ("infer", "task")}
+    with pytest.raises(ConfigError, match="rounds times per_round is 200, candidates are 100"):
+        PATTERNS["funnel"].options({"candidates": 100, "rounds": 5, "per_round": 40})
 
 
 def test_navier_stokes_streams_trains_and_judges(tmp_path):

@@ -17,7 +17,7 @@ from thalweg.ai.config import MODELS, AIConfig
 from thalweg.ai.replay_buffer import Array, ReplayBuffer
 from thalweg.ai.require_torch import require_torch
 from thalweg.configuration import checked, load
-from thalweg.errors import ConfigError, InvalidError
+from thalweg.errors import ConfigError, InvalidError, ShapeError
 from thalweg.kernels import make_kernel
 from thalweg.simulation.even_draws import EvenDraws
 from thalweg.simulation.pacing import Measured, Pacer
@@ -274,6 +274,30 @@ class AI:
         """Change the learning rate, for a schedule."""
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
+
+    def stage_model(self, key: str) -> None:
+        """Stage the model's parameters as one vector, shape (parameters,), for `read_model` of an equal model."""
+        vector = self._torch.nn.utils.parameters_to_vector(self.model.parameters())
+        self.store.stage_write(key, vector.detach().cpu().numpy())
+
+    def read_model(self, key: str, timeout_s: float = 60.0) -> None:
+        """Take over the parameters that `stage_model` staged; blocks until they are there.
+
+        Raises
+        ------
+        ShapeError
+            When they are of another model.
+        WaitTimeoutError
+            When they did not come in time.
+        """
+        torch = self._torch
+        staged = np.array(self.store.stage_read(key, timeout_s))
+        count = sum(parameter.numel() for parameter in self.model.parameters())
+        if staged.shape != (count,):
+            raise ShapeError(f"AI.read_model: key {key!r} has shape {staged.shape}, the model takes ({count},)")
+        with torch.no_grad():
+            vector = torch.from_numpy(staged).to(self.config.device)
+            torch.nn.utils.vector_to_parameters(vector, self.model.parameters())
 
     def stop_simulation(self, key: str = STOP_KEY) -> None:
         """Tell the simulation to stop (`Simulation.stop_requested`)."""

@@ -84,5 +84,10 @@ PATTERNS: dict[str, Pattern] = {
             "thalweg.patterns.many_to_one",
             {"simulations": "simulations", "sizes": "size_bytes", "backends": "backend"},
         ),
+        Pattern(
+            "funnel",
+            "simulate, train, infer, sort, resubmit: a surrogate steers dynamic tasks to the best of many candidates",
+            "thalweg.patterns.funnel",
+        ),
     )
 }

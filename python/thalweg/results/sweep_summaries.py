@@ -34,9 +34,9 @@ def run_measures(folder: Path) -> Row:
     Returns
     -------
     dict
-        write_s, read_s, write_bytes, read_bytes: medians over all arrays that moved; compute_s, train_s: mean time of an iteration of solvers and trainers;
-        time_per_iteration_s: the trainer's whole time by its iterations, where the pattern measures it. None for
-        what the run has not.
+        write_s, read_s, write_bytes, read_bytes: medians over all arrays that moved; compute_s, train_s: mean time of
+        an iteration of solvers and trainers; time_per_iteration_s: the trainer's whole time by its iterations, where
+        the pattern measures it. None for what the run has not.
     """
     events = read_events(folder / "events.parquet")
     kinds = np.asarray(events.column("kind").to_pylist(), dtype=object)
