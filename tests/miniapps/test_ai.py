@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from thalweg import AI, ServerManager, Simulation  # noqa: E402
+from thalweg import AI, DataStore, ServerManager, Simulation  # noqa: E402
 from thalweg.ai import ReplayBuffer  # noqa: E402
 from thalweg.ai.config import FNOConfig  # noqa: E402
 from thalweg.ai.fno import FNO2d, SpectralConvolution  # noqa: E402
-from thalweg.errors import WaitTimeoutError  # noqa: E402
+from thalweg.errors import ConfigError, InvalidError, ShapeError, WaitTimeoutError  # noqa: E402
 from thalweg.results import RunFolder, iteration_times  # noqa: E402
 
 MLP = {"type": "mlp", "inputs": 4, "outputs": 4, "hidden": [16]}
@@ -128,7 +128,7 @@ def test_iterations_last_as_long_as_configured(tmp_path):
     folder.finish()
     times = iteration_times(folder.events(), "trainer")
     assert len(times) == 200
-    assert (times.sum() + ai._pacer.carry_s) / 200 == pytest.approx(0.004, rel=0.02)
+    assert (times.sum() + ai._pacers["train"].carry_s) / 200 == pytest.approx(0.004, rel=0.02)
 
 
 def test_the_replay_buffer_keeps_the_newest_within_its_limit():
@@ -155,3 +155,101 @@ def test_without_torch_the_error_names_the_extra():
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "AI: the library torch is not installed; pip install 'thalweg[ai]'"
+
+
+def ring(count, channels, rng):
+    """Fields on a periodic ring, and what one explicit step of diffusion makes of them."""
+    fields = rng.standard_normal((count, 12, channels)).astype(np.float32)
+    return fields, fields + 0.3 * (np.roll(fields, 1, 1) - 2 * fields + np.roll(fields, -1, 1))
+
+
+def test_a_graph_network_learns_diffusion_on_a_mesh_and_knows_no_numbering():
+    model = {"type": "gnn", "mesh": [12], "periodic": True, "width": 16, "layers": 1, "residual": True}
+    ai = AI("a", {"model": model, "learning_rate": 5e-3, "batch_size": 32, "threads": 1})
+    ai.replay.add(*ring(200, 1, np.random.default_rng(0)))
+    record = ai.train(250)
+    assert record.losses[-1] < 0.05 * record.losses[0]
+    fields, expected = ring(20, 1, np.random.default_rng(1))
+    assert np.mean((ai.predict(fields) - expected) ** 2) < 0.05 * np.mean((fields - expected) ** 2)
+    moved = ai.predict(np.roll(fields, 5, axis=1))
+    assert np.allclose(np.roll(ai.predict(fields), 5, axis=1), moved, atol=1e-5)
+
+
+def test_the_edges_of_a_mesh_are_those_of_its_neighbours():
+    from thalweg.ai.config import GNNConfig
+    from thalweg.ai.gnn import GNN
+
+    model = GNN(GNNConfig(type="gnn", mesh=[2, 3]))
+    edges = set(zip(model._sources.tolist(), model._targets.tolist(), strict=True))
+    undirected = {(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)}
+    assert edges == undirected | {(b, a) for a, b in undirected}
+    assert GNN(GNNConfig(type="gnn", mesh=[3], periodic=True))._sources.numel() == 6
+    given = GNN(GNNConfig(type="gnn", edges=[(0, 1), (1, 2)], nodes=4, in_channels=2))
+    assert given(torch.zeros(5, 4, 2)).shape == (5, 4, 1)
+    with pytest.raises(ValueError, match="the input has 3 nodes, the mesh has 4"):
+        given(torch.zeros(1, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ({"type": "gnn"}, "has neither mesh nor edges; give exactly one of them"),
+        ({"type": "gnn", "mesh": [4], "edges": [[0, 1]]}, "has both mesh and edges; give exactly one of them"),
+        ({"type": "gnn", "edges": [[0, 5]], "nodes": 4}, "edges: has node 5, nodes is 4; number them from 0"),
+        ({"type": "gnn", "mesh": [4], "nodes": 4}, "has both mesh and nodes"),
+        ({"type": "gnn", "mesh": [4, 4, 4, 4]}, "mesh: is .*at most 3 items"),
+    ],
+)
+def test_a_mesh_that_makes_no_sense_is_refused(model, told):
+    with pytest.raises(ConfigError, match=told):
+        AI("a", {"model": model})
+
+
+def test_requests_are_answered_in_order_and_in_batches_until_told_to_stop():
+    with ServerManager("s", {"type": "node-local"}) as server, DataStore("clients", server) as store:
+        for client in range(2):
+            for number in range(2):
+                store.stage_write(f"request/{client}/{number}", np.full((3, 4), client + number, np.float32))
+        store.stage_write("stop", b"")
+        with AI("a", {"model": MLP, "threads": 1}, server) as ai:
+            record = ai.serve(["request/0/{}", "request/1/{}"], stop_key="stop")
+            assert (record.requests, record.batches) == (4, 2)
+            for client in range(2):
+                for number in range(2):
+                    answer = store.stage_read(f"answer/request/{client}/{number}", 1)
+                    assert np.allclose(answer, ai.predict(np.full((3, 4), client + number, np.float32)), atol=1e-6)
+                    assert not store.poll_staged_data(f"request/{client}/{number}")
+            with pytest.raises(WaitTimeoutError, match=r"no request came within 0\.05 s; waited for r/0"):
+                ai.serve(["r/{}"], stop_key="never", timeout_s=0.05)
+            with pytest.raises(InvalidError, match=r"requests is 'r/\{\}'; give a list of patterns"):
+                ai.serve("r/{}")
+
+
+def test_inference_runs_for_a_number_of_iterations_or_a_time(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with folder.tracer("inference") as tracer:
+        ai = AI("a", {"model": MLP, "iteration_time_s": 0.002, "threads": 1}, tracer=tracer)
+        with pytest.raises(InvalidError, match="the buffer is empty"):
+            ai.infer(1)
+        data = np.zeros((10, 4), np.float32)
+        ai.replay.add(data, data)
+        before = [parameter.clone() for parameter in ai.model.parameters()]
+        assert ai.infer(50).batches == 50
+        assert ai.infer(run_time=0.05).elapsed_s >= 0.05
+        assert all(torch.equal(*pair) for pair in zip(before, ai.model.parameters(), strict=True))
+    folder.finish()
+    events = [row for row in folder.events().to_pylist() if row["kind"] == "infer"]
+    assert len(events) >= 50
+
+
+def test_a_staged_model_is_taken_over_whole_or_not_at_all():
+    with ServerManager("s", {"type": "node-local"}) as server:
+        with AI("a", {"model": MLP}, server, seed=1) as one, AI("b", {"model": MLP}, server, seed=2) as two:
+            x = np.ones((2, 4), np.float32)
+            assert not np.allclose(one.predict(x), two.predict(x))
+            one.stage_model("model/0")
+            two.read_model("model/0", timeout_s=1)
+            assert np.array_equal(one.predict(x), two.predict(x))
+        wrong = pytest.raises(ShapeError, match=r"key 'model/0' has shape \(148,\), the model takes \(31,\)")
+        with AI("c", {"model": MLP | {"hidden": [3]}}, server) as other, wrong:
+            other.read_model("model/0")

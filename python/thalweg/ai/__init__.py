@@ -6,11 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from thalweg.ai.inference import InferenceRecord
     from thalweg.ai.replay_buffer import ReplayBuffer
     from thalweg.ai.trainer import AI, TrainRecord
 
-__all__ = ["AI", "ReplayBuffer", "TrainRecord"]
-_HOME = {"AI": "trainer", "TrainRecord": "trainer", "ReplayBuffer": "replay_buffer"}
+__all__ = ["AI", "InferenceRecord", "ReplayBuffer", "TrainRecord"]
+_HOME = {"AI": "trainer", "TrainRecord": "trainer", "ReplayBuffer": "replay_buffer", "InferenceRecord": "inference"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from thalweg.configuration import checked, suggestion
 from thalweg.errors import ConfigError
@@ -48,11 +49,58 @@ class FNOConfig(_Strict):
     residual: bool = False
 
 
-ModelConfig = MLPConfig | CNNConfig | FNOConfig
+class GNNConfig(_Strict):
+    """Message passing on a mesh, (nodes, in_channels) to (nodes, out_channels).
+
+    The mesh is structured, of 1 to 3 extents, or a list of edges, each a pair of node numbers.
+    """
+
+    type: Literal["gnn"]
+    in_channels: int = Field(1, ge=1)
+    out_channels: int = Field(1, ge=1)
+    mesh: list[Annotated[int, Field(ge=1)]] | None = Field(None, min_length=1, max_length=3)
+    periodic: bool = False
+    edges: list[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]] = Field(default_factory=list)
+    nodes: int | None = Field(None, ge=1)
+    width: int = Field(32, ge=1)
+    layers: int = Field(4, ge=1)
+    residual: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pairs(cls, content: Any) -> Any:
+        """A JSON file has lists in the place of pairs."""
+        if isinstance(content, dict) and isinstance(content.get("edges"), list):
+            pairs = [tuple(edge) if isinstance(edge, list) else edge for edge in content["edges"]]
+            return {**content, "edges": pairs}
+        return content
+
+    @model_validator(mode="after")
+    def _one_mesh(self) -> GNNConfig:
+        if (self.mesh is None) == (not self.edges):
+            given = "both mesh and edges" if self.edges else "neither mesh nor edges"
+            raise ValueError(f"has {given}; give exactly one of them")
+        if self.mesh is not None and self.nodes is not None:
+            raise ValueError("has both mesh and nodes; the extents of the mesh say how many nodes it has: remove nodes")
+        largest = max((max(edge) for edge in self.edges), default=-1)
+        if self.nodes is not None and largest >= self.nodes:
+            raise ValueError(f"edges: has node {largest}, nodes is {self.nodes}; number them from 0")
+        return self
+
+    @property
+    def node_count(self) -> int:
+        """Nodes of the mesh."""
+        if self.mesh is not None:
+            return math.prod(self.mesh)
+        return self.nodes or 1 + max(max(edge) for edge in self.edges)
+
+
+ModelConfig = MLPConfig | CNNConfig | FNOConfig | GNNConfig
 MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "mlp": (MLPConfig, "thalweg.ai.mlp:MLP"),
     "cnn": (CNNConfig, "thalweg.ai.cnn:CNN"),
     "fno": (FNOConfig, "thalweg.ai.fno:FNO2d"),
+    "gnn": (GNNConfig, "thalweg.ai.gnn:GNN"),
 }
 
 

@@ -6,7 +6,7 @@ import importlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thalweg.ai.config import MODELS, AIConfig
+from thalweg.ai.feed import Feed
+from thalweg.ai.inference import InferenceRecord, serve
 from thalweg.ai.replay_buffer import Array, ReplayBuffer
 from thalweg.ai.require_torch import require_torch
 from thalweg.configuration import checked, load
 from thalweg.errors import ConfigError, InvalidError, ShapeError
 from thalweg.kernels import make_kernel
+from thalweg.ranks import current_ranks
 from thalweg.simulation.even_draws import EvenDraws
 from thalweg.simulation.pacing import Measured, Pacer
 from thalweg.simulation.simulation import STOP_KEY
@@ -26,6 +29,7 @@ from thalweg.simulation.simulation import STOP_KEY
 if TYPE_CHECKING:
     import torch
 
+    from thalweg.ai.data_parallel import DataParallel
     from thalweg.datastore import DataStore
     from thalweg.datastore.store import HasServerInfo
     from thalweg.results.tracer import Tracer
@@ -50,16 +54,6 @@ class TrainRecord(NamedTuple):
         )
 
 
-class _Feed:
-    """A numbered series of keys, read in order."""
-
-    def __init__(self, pattern: str, first: int, step: int, clean: bool) -> None:
-        self.pattern, self.next, self.step, self.clean = pattern, first, step, clean
-
-    def key(self) -> str:
-        return self.pattern.format(self.next)
-
-
 class AI:
     """Trains a model, reads its data from a DataStore while the simulation runs, and tells the simulation to stop.
 
@@ -68,15 +62,17 @@ class AI:
     name : str
         Name of the component.
     config : mapping, str or Path
-        model (a table with type ``mlp``, ``cnn`` or ``fno`` and its sizes; left out when `model` is given), loss
-        (mse, relative_l2),
-        learning_rate, weight_decay, batch_size, iteration_time_s (a number or a distribution, as for Simulation),
-        replay_bytes, threads, device; or a JSON or TOML file.
+        model (a table with type ``mlp``, ``cnn``, ``fno`` or ``gnn`` and its sizes; left out when `model` is given),
+        loss (mse, relative_l2), learning_rate, weight_decay, batch_size, iteration_time_s (a number or a distribution,
+        as for Simulation), replay_bytes, threads, device; or a JSON or TOML file.
     server_info : mapping or ServerManager, optional
         Where data comes from (`ServerManager.get_server_info`).
     tracer : Tracer, optional
         Records each iteration. Default: that of the running workflow component.
-    rank, seed : int
+    comm : mpi4py.MPI.Comm, optional
+        The ranks that train one model together, each on its own data, with torch's DistributedDataParallel. Default:
+        those that the MPI launcher started; without one, this process alone.
+    seed : int
         The same seed and rank give the same model and the same batches from the same data.
     model : torch.nn.Module, optional
         A model of one's own, in place of the configuration's.
@@ -93,6 +89,9 @@ class AI:
 
     Notes
     -----
+    With several ranks every gradient step waits for all of them: each must train for as many iterations, and have data.
+    The gradients are averaged over the ranks (gloo on CPUs, NCCL on GPUs).
+
     Uses `threads` of torch, by default all usable cores but one, so that a solver beside it has one. Sets torch's
     number of
     threads for the whole process.
@@ -114,7 +113,7 @@ class AI:
         server_info: Mapping[str, Any] | HasServerInfo | None = None,
         *,
         tracer: Tracer | None = None,
-        rank: int = 0,
+        comm: Any = None,
         seed: int = 0,
         model: torch.nn.Module | None = None,
         to_samples: ToSamples | None = None,
@@ -135,11 +134,12 @@ class AI:
             tracer = current_tracer()
         self.name, self.iteration = name, 0
         self._tracer = tracer
-        self._set_up(model, seed + rank)
+        self.ranks = current_ranks(comm)
+        self._set_up(model, seed)
         self.replay = ReplayBuffer(self.config.replay_bytes)
         self._to_samples = to_samples or self._rows
-        self._feeds: list[_Feed] = []
-        self._pacer: Pacer | None = None
+        self._feeds: list[Feed] = []
+        self._pacers: dict[str, Pacer] = {}
         self._store: DataStore | None = None
         if server_info is not None:
             from thalweg.datastore import DataStore
@@ -176,15 +176,7 @@ class AI:
         InvalidError
             When the pattern gives the same key for different numbers.
         """
-        try:
-            different = pattern.format(first) != pattern.format(first + step)
-        except (IndexError, KeyError, ValueError):
-            different = False
-        if not different:
-            raise InvalidError(
-                f"AI.follow: pattern {pattern!r} does not number its keys; give one {{}}, as in 'field/{{}}'"
-            )
-        self._feeds.append(_Feed(pattern, first, step, clean))
+        self._feeds.append(Feed(pattern, first, step, clean, "AI.follow"))
 
     def refresh(self, timeout_s: float = 0.0) -> int:
         """Read all followed values that are there into the replay buffer; return how many.
@@ -240,11 +232,11 @@ class AI:
         WaitTimeoutError
             When no data came in time.
         """
-        _check_length(num_iters, run_time)
+        _check_length("AI.train", num_iters, run_time)
         start = time.monotonic()
         losses: list[float] = []
         read = 0
-        while len(losses) < num_iters if num_iters is not None else time.monotonic() - start < (run_time or 0):
+        while self._goes_on(len(losses), start, num_iters, run_time):
             if self._store is not None:
                 self._store.iteration = self.iteration
             if read_every and self._feeds and self.iteration % read_every == 0:
@@ -253,7 +245,7 @@ class AI:
                 if not self._feeds:
                     raise InvalidError("AI.train: no data; call follow(), or add samples to `replay`")
                 read += self.refresh(first_data_timeout_s)
-            losses.append(self._iterate())
+            losses.append(self._paced("train", self._step))
             if on_iteration is not None:
                 on_iteration(self.iteration, losses[-1])
             self.iteration += 1
@@ -261,14 +253,69 @@ class AI:
 
     def predict(self, inputs: Array) -> Array:
         """Return the model's output for `inputs`, samples along the first axis; float32."""
-        torch = self._torch
+        torch, start = self._torch, time.monotonic_ns()
         with torch.no_grad():
             self.model.eval()
             chunks = [
-                self.model(torch.from_numpy(np.array(part, np.float32)).to(self.config.device)).cpu().numpy()
+                self.model(torch.from_numpy(np.array(part, np.float32)).to(self._device)).cpu().numpy()
                 for part in np.array_split(inputs, max(1, -(-len(inputs) // 64)))
             ]
+        if self._tracer is not None:
+            self._tracer.record("infer", self.name, start, time.monotonic_ns(), iteration=self.iteration)
         return np.concatenate(chunks)
+
+    def infer(self, num_iters: int | None = None, run_time: float | None = None) -> InferenceRecord:
+        """Run inference on batches drawn from the replay buffer, for a number of iterations or for a time.
+
+        Each iteration lasts as long as `iteration_time_s` says, as in training. Its events are of the kind ``infer``.
+
+        Raises
+        ------
+        InvalidError
+            When both or neither of `num_iters` and `run_time` (seconds) are given, or the replay buffer is empty.
+        """
+        _check_length("AI.infer", num_iters, run_time)
+        start, done = time.monotonic(), 0
+        while self._goes_on(done, start, num_iters, run_time):
+            self._paced("infer", self._forward)
+            self.iteration += 1
+            done += 1
+        return InferenceRecord(done * self.config.batch_size, done, time.monotonic() - start)
+
+    def serve(
+        self,
+        requests: Sequence[str],
+        answer: str = "answer/{key}",
+        *,
+        stop_key: str = STOP_KEY,
+        num_requests: int | None = None,
+        timeout_s: float = 60.0,
+    ) -> InferenceRecord:
+        """Answer staged requests with the model's predictions, until told to stop; blocks meanwhile.
+
+        Parameters
+        ----------
+        requests : sequence of str
+            One pattern for each client, such as ``"request/0/{}"``: its requests are numbered from 0. A request is an
+            array, shape (samples, ...); what several clients ask for at once is predicted in one batch. Requests are
+            removed.
+        answer : str
+            Key of the answer, shape (samples, ...), float32; ``{key}`` stands for the key of the request.
+        stop_key : str
+            Ends the loop when it is there and no request is (`stop_simulation` stages the default).
+        num_requests : int, optional
+            Return after so many answers.
+        timeout_s : float
+            Seconds to wait for the next request.
+
+        Raises
+        ------
+        WaitTimeoutError
+            When none came in time; it names the keys.
+        ShapeError
+            When requests of one batch are not alike.
+        """
+        return serve(self, requests, answer, stop_key, num_requests, timeout_s)
 
     def set_learning_rate(self, learning_rate: float) -> None:
         """Change the learning rate, for a schedule."""
@@ -296,7 +343,7 @@ class AI:
         if staged.shape != (count,):
             raise ShapeError(f"AI.read_model: key {key!r} has shape {staged.shape}, the model takes ({count},)")
         with torch.no_grad():
-            vector = torch.from_numpy(staged).to(self.config.device)
+            vector = torch.from_numpy(staged).to(self._device)
             torch.nn.utils.vector_to_parameters(vector, self.model.parameters())
 
     def stop_simulation(self, key: str = STOP_KEY) -> None:
@@ -304,9 +351,11 @@ class AI:
         self.store.stage_write(key, b"stop")
 
     def close(self) -> None:
-        """Close the DataStore."""
+        """Close the DataStore, and leave the process group of the ranks."""
         if self._store is not None:
             self._store.close()
+        if self._parallel is not None:
+            self._parallel.close()
 
     def __enter__(self) -> AI:
         return self
@@ -327,51 +376,79 @@ class AI:
             model = getattr(importlib.import_module(home), attribute)(config.model)
         from thalweg.ai.losses import LOSSES
 
-        self.model = model.to(config.device)
+        device = f"cuda:{self.ranks.local_rank % torch.cuda.device_count()}" if config.device == "cuda" else "cpu"
+        self._device = torch.device(device)
+        self.model = model.to(self._device)
+        self._parallel: DataParallel | None = None
+        self._trained = self.model
+        if self.ranks.size > 1:
+            from thalweg.ai.data_parallel import DataParallel
+
+            self._parallel = DataParallel(self.ranks, config.device)
+            self._trained = self._parallel.wrap(self.model)
         self._loss = LOSSES[config.loss]
         self._optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
-        self._generator = np.random.default_rng(seed)
+        self._generator = np.random.default_rng(seed + 1009 * self.ranks.rank)
         self._draws = EvenDraws(seed)
 
-    def _iterate(self) -> float:
+    def _goes_on(self, done: int, start: float, num_iters: int | None, run_time: float | None) -> bool:
+        """Tell whether there is another iteration; with several ranks rank 0 decides, or some would wait for ever."""
+        if num_iters is not None:
+            return done < num_iters
+        return bool(self.ranks.broadcast(time.monotonic() - start < (run_time or 0)))
+
+    def _paced(self, kind: str, work: Callable[[], float]) -> float:
+        """Do `work` as one iteration that lasts as long as configured, and record it."""
         start = time.monotonic_ns()
         wanted = self.config.iteration_time_s
         if wanted is None:
-            loss = self._step()
+            result = work()
         else:
-            if self._pacer is None:
-                self._pacer = self._calibrated(wanted.mean)
+            if kind not in self._pacers:
+                self._pacers[kind] = self._calibrated(wanted.mean, work)
                 start = time.monotonic_ns()
             begin = time.perf_counter()
-            loss = self._step()
-            self._pacer.spend(wanted.quantile(self._draws.next()), begin)
+            result = work()
+            self._pacers[kind].spend(wanted.quantile(self._draws.next()), begin)
         if self._tracer is not None:
-            self._tracer.record("train", self.name, start, time.monotonic_ns(), iteration=self.iteration)
-        return loss
+            self._tracer.record(kind, self.name, start, time.monotonic_ns(), iteration=self.iteration)
+        return result
 
-    def _calibrated(self, mean_s: float) -> Pacer:
-        filler = make_kernel("AXPY", data_size=_FILLER_EXTENT)
-        step = Measured(self._step)
+    def _calibrated(self, mean_s: float, work: Callable[[], float]) -> Pacer:
+        filler = Measured(make_kernel("AXPY", data_size=_FILLER_EXTENT))
+        if self.ranks.size > 1:  # a step waits for all ranks, so none may make more of them than the others
+            return Pacer([filler], mean_s)
+        step = Measured(work)
         if step.cost_s > mean_s:
             warnings.warn(
-                f"AI {self.name!r}: one gradient step takes {step.cost_s:.4g} s, more than iteration_time_s "
-                f"({mean_s:.4g} s); "
+                f"AI {self.name!r}: one step takes {step.cost_s:.4g} s, more than iteration_time_s ({mean_s:.4g} s); "
                 "make the model or the batch smaller",
-                stacklevel=3,
+                stacklevel=4,
             )
-        return Pacer([step, Measured(filler)], mean_s)
+        return Pacer([step, filler], mean_s)
+
+    def _forward(self) -> float:
+        torch = self._torch
+        inputs, _ = self.replay.sample(self.config.batch_size, self._generator)
+        with torch.no_grad():
+            self.model.eval()
+            return float(self.model(torch.from_numpy(inputs).to(self._device)).sum())
 
     def _step(self) -> float:
         torch = self._torch
         inputs, targets = self.replay.sample(self.config.batch_size, self._generator)
-        device = self.config.device
-        self.model.train()
+        self._trained.train()
         self._optimizer.zero_grad(set_to_none=True)
-        predicted = self.model(torch.from_numpy(inputs).to(device))
-        loss = self._loss(predicted, torch.from_numpy(targets).to(device))
-        torch.autograd.backward(loss)
+        try:
+            predicted = self._trained(torch.from_numpy(inputs).to(self._device))
+            loss = self._loss(predicted, torch.from_numpy(targets).to(self._device))
+            torch.autograd.backward(loss)
+        except RuntimeError as error:
+            if self._parallel is not None and _is_communication(error):
+                raise self._parallel.waited_too_long(error, self.name) from error
+            raise
         self._optimizer.step()
         return float(loss.detach())
 
@@ -387,12 +464,17 @@ class AI:
         return rows[:, : config.inputs], rows[:, : config.outputs]
 
 
-def _check_length(num_iters: object, run_time: object) -> None:
+def _is_communication(error: RuntimeError) -> bool:
+    """Tell whether torch.distributed failed, which says so in words only."""
+    return any(word in str(error).lower() for word in ("gloo", "nccl", "connection", "timed out"))
+
+
+def _check_length(operation: str, num_iters: object, run_time: object) -> None:
     if (num_iters is None) == (run_time is None):
-        raise InvalidError("AI.train: give either num_iters or run_time")
+        raise InvalidError(f"{operation}: give either num_iters or run_time")
     if num_iters is not None and (isinstance(num_iters, bool) or not isinstance(num_iters, int) or num_iters < 1):
-        raise InvalidError(f"AI.train: num_iters is {num_iters!r}; give an integer of 1 or more")
+        raise InvalidError(f"{operation}: num_iters is {num_iters!r}; give an integer of 1 or more")
     if run_time is not None and (
         isinstance(run_time, bool) or not isinstance(run_time, (int, float)) or not 0 < run_time < float("inf")
     ):
-        raise InvalidError(f"AI.train: run_time is {run_time!r}; give seconds, more than 0")
+        raise InvalidError(f"{operation}: run_time is {run_time!r}; give seconds, more than 0")

@@ -22,6 +22,7 @@ KIND_COLOURS = {
     "init": "#b8bec7",
     "compute": "#8fb8de",
     "train": "#a8d5ba",
+    "infer": "#c9b6e4",
     "write": "#c8342f",
     "read": "#1d6f42",
     "wait": "#e5c76b",
@@ -93,9 +94,9 @@ def line_chart(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], x: s
 
 
 def iteration_times(events: Events) -> Figure:
-    """How the times of compute and train events are distributed, in milliseconds, one histogram a component."""
-    figure = _figure("time of one compute or train event / ms", "share of events / %")
-    work = events.where(np.isin(events.kind, ("compute", "train")))
+    """How the times of compute, train and infer events are distributed, in milliseconds, one histogram a component."""
+    figure = _figure("time of one compute, train or infer event / ms", "share of events / %")
+    work = events.where(np.isin(events.kind, ("compute", "train", "infer")))
     for place, lane in enumerate(dict.fromkeys(work.lane)):
         times_ms = work.duration_s[work.lane == lane] * 1e3
         shares, edges = np.histogram(times_ms, bins=_bins(times_ms))

@@ -72,7 +72,7 @@ def _charts(run: Recorded) -> list[dict[str, Any]]:
     transport = events.operations(moving=False)
     if transport:
         found.append(("Latency percentiles", "Time of each transport operation.", charts.latency(transport)))
-    if np.isin(events.kind, ("compute", "train")).any():
+    if np.isin(events.kind, ("compute", "train", "infer")).any():
         note = "The last bin ends at the 99.5th percentile."
         found.append(("Iteration times", note, charts.iteration_times(events)))
     return [{"title": title, "note": note, "html": Markup(charts.fragment(figure))} for title, note, figure in found]

@@ -11,7 +11,7 @@ from thalweg.errors import NotFoundError
 from thalweg.results.events import read_events
 
 Row = dict[str, Any]
-_WORK = ("compute", "train")
+_WORK = ("compute", "train", "infer")
 #: The time of a smaller transfer is all latency: bytes by time would say nothing of how fast data moves.
 LEAST_BYTES_FOR_THROUGHPUT = 1024
 

@@ -16,7 +16,7 @@ CHUNK_BYTES = 1 << 20
 EVENT = struct.Struct("<BBHHHqqqq")
 STRING = struct.Struct("<BBHHH")
 TAG_END, TAG_EVENT, TAG_STRING, TAG_PAD = 0, 1, 2, 255
-KINDS = ("init", "compute", "train", "write", "read", "poll", "wait", "delete", "collective")
+KINDS = ("init", "compute", "train", "write", "read", "poll", "wait", "delete", "collective", "infer")
 KIND_CODE = {kind: code for code, kind in enumerate(KINDS)}
 LONGEST_STRING = 4096
 
