@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import uuid
 from typing import ClassVar
@@ -86,3 +87,9 @@ class TestThalwegOverTCP(TestThalweg):
     @pytest.fixture
     def server_info(self, server):
         return {**server.get_server_info(), "host": "as seen from another node"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("dragon") is None, reason="dragonhpc is not installed")
+class TestDragon(_Shipped):
+    config: ClassVar[dict] = {"type": "dragon"}
+    shared = True  # a Dragon run-time takes seconds to start

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from thalweg.errors import AccessError, ConfigError, ServerGoneError
 from thalweg.servers.child_process import start
+from thalweg.servers.log_tail import last_lines
 
 BUS_OFFSET = 10_000  # a member of a cluster listens on its port plus this, too, unless it is told another one
 _ATTEMPTS = 5
 _STOP_S = 5.0
-_LAST_BYTES = 16384
 _TAKEN = re.compile(r":(\d+): bind: Address already in use")
 
 
@@ -161,7 +161,7 @@ class RedisProcess:
         pause_s = 0.002
         while True:
             if self._process.poll() is not None:
-                return _last_lines(self._log_fd)
+                return last_lines(self._log_fd)
             client = redis.Redis(
                 host=settings.host, port=self.port, password=settings.password, socket_timeout=0.5, retry=once
             )
@@ -181,7 +181,7 @@ class RedisProcess:
             finally:
                 client.close()
             if time.monotonic() > until:
-                return f"no answer within {settings.start_timeout_s} s: {_last_lines(self._log_fd)}"
+                return f"no answer within {settings.start_timeout_s} s: {last_lines(self._log_fd)}"
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, 0.05)
 
@@ -207,10 +207,3 @@ def _free_port(host: str) -> int:
             return int(probe.getsockname()[1])
     except OSError as error:
         raise ConfigError(f"ServerManager: host: {host!r} is not an address of this machine: {error}") from error
-
-
-def _last_lines(log_fd: int) -> str:
-    start = max(0, os.fstat(log_fd).st_size - _LAST_BYTES)
-    log = os.pread(log_fd, _LAST_BYTES, start).decode(errors="replace")
-    lines = [line for line in log.splitlines() if line.strip()]
-    return " | ".join(lines[-6:]) or "it ended without a word"

@@ -340,7 +340,7 @@ class DataStoreTests:
         self, store: DataStore, server_info: dict[str, Any], operation: str
     ) -> None:
         def wait_for(key: str) -> Any:
-            return store.stage_read(key, 5.0) if operation == "stage_read" else store.wait([key], 5.0, "any")
+            return store.stage_read(key, PATIENCE_S) if operation == "stage_read" else store.wait([key], PATIENCE_S)
 
         with ThreadPoolExecutor(4) as pool, DataStore("writer", server_info) as writer:
             for key in (f"flicker/{number}" for number in range(10)):
