@@ -48,7 +48,7 @@ class DragonBackend(Backend):
 
     def __init__(self, server_info: Mapping[str, Any]) -> None:
         self._address = server_info["address"]
-        self._prefix = server_info["namespace"].encode() + b"\0"
+        self._prefix: bytes = server_info["namespace"].encode() + b"\0"
         self._idle: deque[_Connection] = deque()
         self.exists("")  # the server answers
 
@@ -89,7 +89,7 @@ class DragonBackend(Backend):
     def exists(self, key: str) -> bool:
         with self._connection("poll_staged_data") as connection:
             _, _, there = connection.ask(Operation.EXISTS, [self._name(key)])
-        return there == b"\1"
+        return bool(there[0])
 
     def delete(self, key: str) -> bool:
         with self._connection("clean_staged_data") as connection:
