@@ -76,6 +76,47 @@ class RawKeys:
         return bytes(key)
 
 
+class NoRoomError(Exception):
+    """The memory limit is reached."""
+
+
+class Room:
+    """Holds the memory limit, because Dragon does not: a pool that is nearly full stores long values cut off.
+
+    So the dictionary's pool is made `POOL_FACTOR` times as large as the limit, and values that go beyond the limit do
+    not get that far. The pool's pages are taken when they are first written. Thread-safe.
+    """
+
+    POOL_FACTOR = 4  # Dragon rounds each value up to a power of two; while one is replaced both are there
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._lock = threading.Lock()
+        self._limit_bytes, self._used_bytes = limit_bytes, 0
+        self._size_of: dict[bytes, int] = {}
+
+    @contextlib.contextmanager
+    def taken(self, key: bytes, size_bytes: int) -> Iterator[None]:
+        """Take room for a value that replaces the one of `key`, unless writing it fails."""
+        with self._lock:
+            if self._used_bytes + size_bytes > self._limit_bytes:
+                raise NoRoomError
+            self._used_bytes += size_bytes
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._used_bytes -= size_bytes
+            raise
+        with self._lock:
+            self._used_bytes -= self._size_of.pop(key, 0)
+            self._size_of[key] = size_bytes
+
+    def leave(self, key: bytes) -> None:
+        """Give back the room of a value that was deleted."""
+        with self._lock:
+            self._used_bytes -= self._size_of.pop(key, 0)
+
+
 class Writes:
     """Tells those who wait for keys that one of them was written. Thread-safe."""
 
@@ -110,8 +151,8 @@ class Writes:
 class Client:
     """One connection, served by one thread with a handle of its own on the dictionary."""
 
-    def __init__(self, connection: socket.socket, dictionary: str, writes: Writes) -> None:
-        self._connection, self._writes = connection, writes
+    def __init__(self, connection: socket.socket, dictionary: str, writes: Writes, room: Room) -> None:
+        self._connection, self._writes, self._room = connection, writes, room
         self._buffer = receive_buffer(connection)
         self._handle = DDict.attach(dictionary, timeout=DICTIONARY_TIMEOUT_S)
         self._values = self._handle.pickler(RawKeys(), RawValues(self._buffer))
@@ -136,7 +177,7 @@ class Client:
     def _answer(self, request: Request) -> tuple[Answer, int, bytes]:
         try:
             return self._perform(request)
-        except DDictFullError:
+        except (NoRoomError, DDictFullError):
             return Answer.FULL, 0, b""
         except KeyError:
             return Answer.MISSING, 0, b""
@@ -148,12 +189,14 @@ class Client:
     def _perform(self, request: Request) -> tuple[Answer, int, bytes]:
         keys = request.keys
         if request.operation == Operation.WRITE:
-            self._values[keys[0]] = self._buffer.view(request.size_bytes)
+            with self._room.taken(keys[0], request.size_bytes):
+                self._values[keys[0]] = self._buffer.view(request.size_bytes)
             self._writes.announce(keys[0])
         elif request.operation == Operation.READ:
             return Answer.DONE, self._values[keys[0]], b""
         elif request.operation == Operation.DELETE:
             self._discarding.pop(keys[0])
+            self._room.leave(keys[0])
         elif request.operation == Operation.EXISTS:
             return Answer.DONE, 0, bytes(self._there(keys))
         else:
@@ -193,7 +236,7 @@ class Gateway:
         self._listening.bind(address)
         self._stop = os.eventfd(0, os.EFD_CLOEXEC)
 
-    def serve(self, dictionary: str) -> None:
+    def serve(self, dictionary: str, room: Room) -> None:
         """Serve each client in a thread."""
         self._listening.listen(128)
         writes = Writes()
@@ -205,13 +248,13 @@ class Gateway:
             if self._starter in ready or self._stop in ready:
                 return
             connection, _ = self._listening.accept()
-            threading.Thread(target=self._serve, args=(connection, dictionary, writes), daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection, dictionary, writes, room), daemon=True).start()
 
-    def _serve(self, connection: socket.socket, dictionary: str, writes: Writes) -> None:
+    def _serve(self, connection: socket.socket, dictionary: str, writes: Writes, room: Room) -> None:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         if struct.unpack("3i", credentials)[1] != os.getuid():
             connection.close()
-        elif Client(connection, dictionary, writes).serve():
+        elif Client(connection, dictionary, writes, room).serve():
             os.eventfd_write(self._stop, 1)
 
 
@@ -234,13 +277,13 @@ def calm_orchestrator() -> None:
 
 
 def main() -> None:
-    """Run as ``dragon python -m thalweg.servers.dragon_gateway <address> <pid of the starter> <managers> <bytes>``."""
-    address, starter, managers, size_bytes = sys.argv[1], *map(int, sys.argv[2:5])
+    """Run as ``dragon python -m thalweg.servers.dragon_gateway <address> <pid of the starter> <managers> <limit>``."""
+    address, starter, managers, limit_bytes = sys.argv[1], *map(int, sys.argv[2:5])
     gateway = Gateway("\0" + address, starter)
-    dictionary = DDict(managers, 1, size_bytes, timeout=DICTIONARY_TIMEOUT_S)
+    dictionary = DDict(managers, 1, Room.POOL_FACTOR * limit_bytes, timeout=DICTIONARY_TIMEOUT_S)
     calm_orchestrator()
     try:
-        gateway.serve(dictionary.serialize())
+        gateway.serve(dictionary.serialize(), Room(limit_bytes))
     finally:
         dictionary.destroy()
 

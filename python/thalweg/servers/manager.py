@@ -54,7 +54,7 @@ class ServerManager:
         - ``redis``: instances (1), cluster (false; true: they are the masters of one Redis Cluster), host (127.0.0.1),
           port (0: free ones; else of the first, the others in a row), password (default: random), memory_limit_bytes
           (of all together), executable (redis-server), start_timeout_s (10)
-        - ``dragon``: memory_limit_bytes (1 GiB, a tenth of it for Dragon itself), managers (1), start_timeout_s (60)
+        - ``dragon``: memory_limit_bytes (1 GiB), managers (1), start_timeout_s (60)
 
     Raises
     ------
