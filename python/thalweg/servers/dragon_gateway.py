@@ -19,8 +19,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psutil
-from dragon.data.ddict import DDict
-from dragon.data.ddict.ddict import DDictFullError
 
 from thalweg.datastore.dragon_wire import (
     Answer,
@@ -153,6 +151,8 @@ class Client:
 
     def __init__(self, connection: socket.socket, dictionary: str, writes: Writes, room: Room) -> None:
         self._connection, self._writes, self._room = connection, writes, room
+        from dragon.data.ddict import DDict
+
         self._buffer = receive_buffer(connection)
         self._handle = DDict.attach(dictionary, timeout=DICTIONARY_TIMEOUT_S)
         self._values = self._handle.pickler(RawKeys(), RawValues(self._buffer))
@@ -175,6 +175,8 @@ class Client:
             self._handle.detach()
 
     def _answer(self, request: Request) -> tuple[Answer, int, bytes]:
+        from dragon.data.ddict.ddict import DDictFullError
+
         try:
             return self._perform(request)
         except (NoRoomError, DDictFullError):
@@ -278,6 +280,8 @@ def calm_orchestrator() -> None:
 
 def main() -> None:
     """Run as ``dragon python -m thalweg.servers.dragon_gateway <address> <pid of the starter> <managers> <limit>``."""
+    from dragon.data.ddict import DDict
+
     address, starter, managers, limit_bytes = sys.argv[1], *map(int, sys.argv[2:5])
     gateway = Gateway("\0" + address, starter)
     dictionary = DDict(managers, 1, Room.POOL_FACTOR * limit_bytes, timeout=DICTIONARY_TIMEOUT_S)
