@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ PATIENCE_S = 30.0
 def redis_of(info):
     import redis
 
-    client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+    client = redis.Redis(**info["instances"][0])
     try:
         return client.info("server")["process_id"], client.config_get("*")
     finally:
@@ -49,12 +50,12 @@ def test_redis_listens_on_loopback_with_a_password_and_saves_nothing():
         pid, settings = redis_of(info)
         assert (settings["bind"], settings["save"], settings["appendonly"]) == ("127.0.0.1", "", "no")
         command = " ".join(psutil.Process(pid).cmdline())
-        assert info["password"] not in command
+        assert info["instances"][0]["password"] not in command
         with pytest.raises(AccessError, match="refused the password"):
-            DataStore("d", {**info, "password": "wrong"})
+            DataStore("d", {**info, "instances": [{**info["instances"][0], "password": "wrong"}]})
         import redis
 
-        client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+        client = redis.Redis(**info["instances"][0])
         with pytest.raises(redis.ResponseError):
             client.save()  # whoever has the password cannot make it leave a file either
         client.close()
@@ -66,7 +67,7 @@ def test_redis_dies_with_the_process_that_started_it_and_leaves_no_file(tmp_path
     script = (
         "from thalweg import ServerManager; import redis, time\n"
         "info = ServerManager('s', 'redis').start_server()\n"
-        "client = redis.Redis(host=info['host'], port=info['port'], password=info['password'])\n"
+        "client = redis.Redis(**info['instances'][0])\n"
         "print(client.info('server')['process_id'], flush=True); time.sleep(1000)\n"
     )
     process = subprocess.Popen(
@@ -110,7 +111,7 @@ def test_a_port_that_is_taken_is_a_clear_error():
 
 @needs_redis
 def test_a_free_port_that_is_snatched_is_tried_again(monkeypatch):
-    import thalweg.servers.redis as module
+    import thalweg.servers.redis_process as module
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -129,7 +130,7 @@ def test_values_over_the_piece_size_are_cut_joined_replaced_and_removed():
         with DataStore("d", info) as store:
             import redis
 
-            client = redis.Redis(host=info["host"], port=info["port"], password=info["password"])
+            client = redis.Redis(**info["instances"][0])
             for count in (125, 126, 10_000, 4000, 10):
                 value = np.random.default_rng(count).random(count)
                 store.stage_write("a", value)
@@ -332,3 +333,135 @@ def test_starting_twice_is_refused_and_stopping_twice_is_not():
     server.stop_server()
     server.stop_server()
     assert os.path.isdir("/dev/shm")
+
+
+@needs_redis
+@pytest.mark.parametrize("cluster", [False, True])
+def test_several_redis_servers_share_the_keys_and_the_memory_limit(cluster):
+    config = {"type": "redis", "instances": 3, "cluster": cluster, "memory_limit_bytes": 90 << 20}
+    with ServerManager("s", config) as server, DataStore("d", server.get_server_info()) as store:
+        keys = [f"k/{number}" for number in range(60)] + ["}brace", "{}", "a{b}c"]
+        store.stage_write_many({key: key.encode() for key in keys})
+        assert {key: bytes(value).decode() for key, value in store.stage_read_many(keys).items()} == {
+            key: key for key in keys
+        }
+        counts = []
+        for instance in server.get_server_info()["instances"]:
+            _, settings = redis_of({"instances": [instance]})
+            assert (settings["maxmemory"], settings["bind"], settings["save"]) == (str(30 << 20), "127.0.0.1", "")
+            counts.append(keys_of(instance))
+        assert sum(counts) == 2 * len(keys)
+        assert min(counts) > 0
+        assert len({instance["password"] for instance in server.get_server_info()["instances"]}) == (
+            1 if cluster else 3
+        )
+
+
+def keys_of(instance):
+    import redis
+
+    client = redis.Redis(**instance)
+    try:
+        return client.dbsize()
+    finally:
+        client.close()
+
+
+@needs_redis
+@pytest.mark.parametrize("cluster", [False, True])
+def test_one_of_several_redis_servers_that_dies_is_named_and_the_others_serve_on(cluster):
+    config = {"type": "redis", "instances": 3, "cluster": cluster}
+    with ServerManager("s", config) as server, DataStore("d", server.get_server_info()) as store:
+        dead = server.get_server_info()["instances"][1]
+        pid, _ = redis_of({"instances": [dead]})
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(store.wait, [f"never/{number}" for number in range(60)], 10 * PATIENCE_S)
+            os.kill(pid, signal.SIGKILL)
+            address = rf"127\.0\.0\.1:{dead['port']}"
+            with pytest.raises(ServerGoneError, match=rf"wait: the Redis server at {address} does not answer"):
+                waiting.result(PATIENCE_S)
+        served = 0
+        for number in range(60):
+            try:
+                store.stage_write(f"k/{number}", b"")
+                served += 1
+            except ServerGoneError as error:
+                assert f"the Redis server at 127.0.0.1:{dead['port']} does not answer" in str(error)
+        assert 0 < served < 60
+
+
+@needs_redis
+def test_a_redis_cluster_leaves_no_process_and_no_file_also_when_its_starter_is_killed(tmp_path):
+    base = tmp_path / "base"
+    base.mkdir()
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        "import thalweg.servers.redis as module; from thalweg import ServerManager\n"
+        "module.default_base = lambda: Path(sys.argv[1])\n"
+        "server = ServerManager('s', {'type': 'redis', 'instances': 3, 'cluster': True})\n"
+        "server.start_server()\n"
+        "print(*(process._process.pid for process in server._server._processes), flush=True)\n"
+        "sys.stdin.readline() or time.sleep(1000)\n"
+        "server.stop_server()\n"
+    )
+    for killed in (False, True):
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(base)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        pids = [int(pid) for pid in process.stdout.readline().split()]
+        assert len(pids) == 3
+        assert len(list(base.glob("thalweg-*/nodes-*.conf"))) == 3
+        if killed:
+            process.kill()
+            process.communicate()
+        else:
+            process.communicate("\n")
+        for pid in pids:
+            wait_gone(pid)
+        assert len(list(base.iterdir())) == killed
+    directories.Namespace(base, "next", 0).remove()
+    assert list(base.iterdir()) == []
+
+
+@needs_redis
+def test_a_bus_port_that_is_taken_is_a_clear_error():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1] - 10_000
+        taken.listen()
+        with pytest.raises(
+            ConfigError,
+            match=rf"^ServerManager: port: {port + 10_000} \(the cluster bus of port {port}, that is 10000 more\) on "
+            r"127\.0\.0\.1 is taken by another program; give another one, or 0 for a free one$",
+        ):
+            ServerManager("s", {"type": "redis", "instances": 3, "cluster": True, "port": port}).start_server()
+
+
+@needs_redis
+def test_named_ports_are_in_a_row():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with ServerManager("s", {"type": "redis", "instances": 2, "port": port}) as server:
+        assert [instance["port"] for instance in server.get_server_info()["instances"]] == [port, port + 1]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"cluster": True}, "cluster needs 3 instances or more, instances is 1; set instances to 3"),
+        ({"instances": 0}, "instances: .*0"),
+        ({"instances": 2, "port": 65535}, "port is 65535, too high for 2 instances in a row; give at most 65534"),
+        (
+            {"instances": 3, "cluster": True, "port": 60000},
+            "port is 60000, too high for 3 instances in a row with a bus port each; give at most 55533",
+        ),
+        (
+            {"instances": 3, "memory_limit_bytes": 2 << 20},
+            "memory_limit_bytes is 2097152, shared by 3 instances; give at least 3145728",
+        ),
+    ],
+)
+def test_a_wrong_number_of_redis_servers_is_refused_before_anything_starts(config, message):
+    with pytest.raises(ConfigError, match=message):
+        ServerManager("s", {"type": "redis", **config})

@@ -37,6 +37,7 @@ def examine() -> list[Item]:
         ("torch", "AI components, the demo", "pip install 'thalweg[ai]'"),
         ("redis", "DataStore backend redis", "pip install 'thalweg[redis]'"),
         ("hiredis", "quick reads from Redis", "pip install 'thalweg[redis]'"),
+        ("dragonhpc", "DataStore backend dragon", "pip install 'thalweg[dragon]'"),
         ("mpi4py", "peer MPICH in bench transport", "pip install mpi4py mpich"),
         ("iceoryx2", "peer in bench transport", "pip install iceoryx2"),
         ("pyzmq", "peer ZeroMQ in bench transport", "pip install pyzmq"),

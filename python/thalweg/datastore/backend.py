@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from thalweg.datastore.staged_value import Array, Packed
@@ -82,6 +82,13 @@ class Backend(ABC):
     @abstractmethod
     def read(self, key: str, *, into: Array | None, allow_pickle: bool) -> Any:
         """Return the value, or `MISSING`; does not wait for it to appear."""
+
+    def read_many(self, keys: Sequence[str], *, allow_pickle: bool) -> Iterator[tuple[str, Any]]:
+        """Yield those of `keys` that are there, with their values, each as soon as it has arrived."""
+        for key in keys:
+            value = self.read(key, into=None, allow_pickle=allow_pickle)
+            if value is not MISSING:
+                yield key, value
 
     @abstractmethod
     def exists(self, key: str) -> bool:

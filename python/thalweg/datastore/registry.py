@@ -14,6 +14,7 @@ _HOME: dict[str, str] = {
     "node-local": "thalweg.datastore.node_local:NodeLocalBackend",
     "filesystem": "thalweg.datastore.filesystem:FilesystemBackend",
     "redis": "thalweg.datastore.redis:RedisBackend",
+    "dragon": "thalweg.datastore.dragon:DragonBackend",
 }
 
 

@@ -238,7 +238,19 @@ class DataStore:
         """
         checked = check_keys(keys, "stage_read_many")
         deadline = time.monotonic() + _check_timeout(timeout_s, "stage_read_many")
-        return {key: self._read(key, deadline, timeout_s, None) for key in checked}
+        self._check_open("stage_read_many")
+        found: dict[str, Any] = {}
+        missing = asked = list(checked)
+        while True:
+            start = time.monotonic_ns()
+            for key, value in self._backend.read_many(asked, allow_pickle=self._allow_pickle):
+                found[key] = value
+                self._done("read", "stage_read", key, _size_of(value), start)
+                start = time.monotonic_ns()
+            missing = [key for key in missing if key not in found]
+            if not missing:
+                return {key: found[key] for key in checked}
+            asked = self._wait_for_any("stage_read_many", missing, deadline, timeout_s, len(checked))
 
     def stage_write_async(self, key: str, value: Any) -> Future[None]:
         """Start `stage_write`; do not change `value` before the future is done. Errors are in the future."""
@@ -287,14 +299,21 @@ class DataStore:
             start = time.monotonic_ns()
             value = self._backend.read(key, into=into, allow_pickle=self._allow_pickle)
             if value is not MISSING:
-                size = value.nbytes if isinstance(value, (np.ndarray, memoryview)) else 0
-                self._done("read", "stage_read", key, size, start)
+                self._done("read", "stage_read", key, _size_of(value), start)
                 return value
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise WaitTimeoutError(_timed_out("stage_read", [key], timeout_s, 1))
-            self._backend.wait([key], left, "any")  # whatever it tells: another reader may have taken the value again
-            self._done("wait", "stage_read", key, 0, start)
+            self._wait_for_any("stage_read", [key], deadline, timeout_s, 1)
+
+    def _wait_for_any(
+        self, operation: str, missing: list[str], deadline: float, timeout_s: float, total: int
+    ) -> list[str]:
+        """Sleep until one of the missing keys was there; another reader may have taken its value again."""
+        start = time.monotonic_ns()
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise WaitTimeoutError(_timed_out(operation, missing, timeout_s, total))
+        ready = self._backend.wait(missing, left, "any")
+        self._done("wait", operation, missing[0] if len(missing) == 1 else "", 0, start)
+        return ready
 
     def _done(self, kind: str, operation: str, key: str, size_bytes: int, start_ns: int) -> None:
         end = time.monotonic_ns()
@@ -321,6 +340,10 @@ class DataStore:
     def _check_open(self, operation: str) -> None:
         if self._closed:
             raise InvalidError(f"{operation}: DataStore {self.name!r} is closed")
+
+
+def _size_of(value: Any) -> int:
+    return value.nbytes if isinstance(value, (np.ndarray, memoryview)) else 0
 
 
 def _check_timeout(timeout_s: object, operation: str) -> float:

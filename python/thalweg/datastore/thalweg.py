@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ import numpy as np
 
 from thalweg.datastore.backend import MISSING, Backend, Capabilities, How, enough
 from thalweg.datastore.staged_value import MAGIC, Array, Header, Packed, check_into, destination, unpack
-from thalweg.errors import NotFoundError, WaitTimeoutError
+from thalweg.errors import ConfigError, NotFoundError, WaitTimeoutError
 
 _LONGEST_NAME_BYTES = 180
 _MOST_DIMENSIONS = 8
@@ -42,8 +43,14 @@ class ThalwegBackend(Backend):
     def __init__(self, server_info: Mapping[str, Any]) -> None:
         from thalweg.staging import Client
 
+        here = server_info.get("host", socket.gethostname()) == socket.gethostname()
+        if not here and server_info.get("tcp_address") is None:
+            raise ConfigError(
+                f"DataStore: the server is on {server_info['host']}, this process on {socket.gethostname()}; "
+                "let it listen for other nodes: add listen and token to its configuration"
+            )
         self._client = Client(
-            server_info["address"],
+            server_info["address"] if here else server_info["tcp_address"],
             namespace=server_info["namespace"],
             token=server_info.get("token"),
             timeout_s=float(server_info.get("connect_timeout_s", 10.0)),

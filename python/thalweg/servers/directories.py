@@ -40,40 +40,21 @@ class FilesystemConfig(ServerConfig):
     shards: int | None = Field(None, ge=1, le=65536)
 
 
-class _Directories(Server):
-    backend: ClassVar[str]
+class Namespace:
+    """A directory of this process alone under `base`, with a directory for each of `shards`; `remove` it at the end.
 
-    def __init__(self, name: str, config: NodeLocalConfig | FilesystemConfig) -> None:
-        self._name = name
-        self._base = Path(config.path) if config.path is not None else default_base()
-        self._shards = config.shards or 16 * getattr(config, "nodes", 1)
-        self._root: Path | None = None
-        self._held = -1
+    What dead processes left there is removed first, so nothing stays for longer than until the next start.
+    """
 
-    def start(self) -> dict[str, Any]:
-        try:
-            self._base.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(
-                f"ServerManager: path: {self._base} cannot be made: {error.strerror}; "
-                "give a directory that can be written"
-            ) from error
-        sweep(self._base)
-        try:
-            root, self._held = make(self._base, self._name, self._shards)
-        except OSError as error:
-            raise ConfigError(
-                f"ServerManager: path: {self._base} cannot be written: {error.strerror}; give a directory that can be"
-            ) from error
-        self._root = root
+    def __init__(self, base: Path, name: str, shards: int) -> None:
+        sweep(base)
+        self.root, self._held = make(base, name, shards)
         _owners.add(self)
-        return {"backend": self.backend, "path": str(root), "shards": self._shards, "namespace": root.name}
 
-    def stop(self) -> None:
-        if self._root is not None:
-            remove(self._root)
-            self._root = None
-            self.let_go()
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        remove(self.root)
+        self.let_go()
 
     def let_go(self) -> None:
         """Give back the lock that shows that this process lives."""
@@ -83,16 +64,48 @@ class _Directories(Server):
             self._held = -1
 
 
-_owners: weakref.WeakSet[_Directories] = weakref.WeakSet()
+_owners: weakref.WeakSet[Namespace] = weakref.WeakSet()
 
 
 def _let_go_in_child() -> None:
     """A forked child shares the lock; one that outlives the owner would keep its namespace from being swept."""
-    for server in list(_owners):
-        server.let_go()
+    for namespace in list(_owners):
+        namespace.let_go()
 
 
 os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+class _Directories(Server):
+    backend: ClassVar[str]
+
+    def __init__(self, name: str, config: NodeLocalConfig | FilesystemConfig) -> None:
+        self._name = name
+        self._base = Path(config.path) if config.path is not None else default_base()
+        self._shards = config.shards or 16 * getattr(config, "nodes", 1)
+        self._namespace: Namespace | None = None
+
+    def start(self) -> dict[str, Any]:
+        try:
+            self._base.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"ServerManager: path: {self._base} cannot be made: {error.strerror}; "
+                "give a directory that can be written"
+            ) from error
+        try:
+            self._namespace = Namespace(self._base, self._name, self._shards)
+        except OSError as error:
+            raise ConfigError(
+                f"ServerManager: path: {self._base} cannot be written: {error.strerror}; give a directory that can be"
+            ) from error
+        root = self._namespace.root
+        return {"backend": self.backend, "path": str(root), "shards": self._shards, "namespace": root.name}
+
+    def stop(self) -> None:
+        if self._namespace is not None:
+            self._namespace.remove()
+            self._namespace = None
 
 
 class NodeLocalServer(_Directories):

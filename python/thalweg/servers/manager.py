@@ -19,6 +19,7 @@ SERVERS: dict[str, str] = {
     "node-local": "thalweg.servers.directories:NodeLocalServer",
     "filesystem": "thalweg.servers.directories:FilesystemServer",
     "redis": "thalweg.servers.redis:RedisServer",
+    "dragon": "thalweg.servers.dragon:DragonServer",
 }
 
 
@@ -50,9 +51,10 @@ class ServerManager:
         - ``thalweg``: memory_limit_bytes, when_full (block, fail, drop_oldest), listen ("host:port"), token
         - ``node-local``: path (default /dev/shm), shards (16)
         - ``filesystem``: path (needed), shards (default 16 a node)
-        - ``redis``: host (127.0.0.1), port (0: a free one), password (default: random), memory_limit_bytes,
-        executable (redis-server),
-          start_timeout_s (10)
+        - ``redis``: instances (1), cluster (false; true: they are the masters of one Redis Cluster), host (127.0.0.1),
+          port (0: free ones; else of the first, the others in a row), password (default: random), memory_limit_bytes
+          (of all together), executable (redis-server), start_timeout_s (10)
+        - ``dragon``: memory_limit_bytes (1 GiB), managers (1), start_timeout_s (60)
 
     Raises
     ------
@@ -62,8 +64,8 @@ class ServerManager:
     Notes
     -----
     Every start has a namespace of its own, so a run never sees what another run staged. A server process dies with
-    the process
-    that started it, also when that is killed; directories of killed runs are removed by the next start on that node.
+    the process that started it, also when that is killed; directories of killed runs are removed by the next start
+    on that node.
 
     Examples
     --------

@@ -1,47 +1,64 @@
-"""A real redis-server process: loopback, password, no persistence."""
+"""The servers of the backend `redis`: one process, several, or the masters of a Redis Cluster."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 import shutil
-import socket
-import subprocess
-import time
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from thalweg.errors import AccessError, ConfigError, MissingLibraryError, ServerGoneError
-from thalweg.servers.child_process import start
+from thalweg.errors import MissingLibraryError
+from thalweg.servers.directories import Namespace, default_base
+from thalweg.servers.redis_cluster import FEWEST_MASTERS, join
+from thalweg.servers.redis_process import BUS_OFFSET, RedisProcess, Settings, new_password
 from thalweg.servers.server import Server, ServerConfig, new_namespace
 
-_ATTEMPTS = 5
-_STOP_S = 5.0
-_LAST_BYTES = 16384
+_LAST_PORT = 65535
+_LEAST_MEMORY_BYTES = 1 << 20
 
 
 class RedisConfig(ServerConfig):
     """Configuration of `redis`."""
 
     host: str = Field("127.0.0.1", min_length=1)
-    port: int = Field(0, ge=0, le=65535)
+    port: int = Field(0, ge=0, le=_LAST_PORT)
     password: str | None = Field(None, min_length=1, pattern=r"^\S+$")
-    memory_limit_bytes: int | None = Field(None, ge=1 << 20)
+    memory_limit_bytes: int | None = Field(None, ge=_LEAST_MEMORY_BYTES)
+    instances: int = Field(1, ge=1, le=1000)
+    cluster: bool = False
     executable: str = Field("redis-server", min_length=1)
     start_timeout_s: float = Field(10.0, gt=0)
 
+    @model_validator(mode="after")
+    def _fits(self) -> RedisConfig:
+        if self.cluster and self.instances < FEWEST_MASTERS:
+            raise ValueError(
+                f"cluster needs {FEWEST_MASTERS} instances or more, instances is {self.instances}; "
+                f"set instances to {FEWEST_MASTERS}, or leave cluster out"
+            )
+        highest = _LAST_PORT - self.instances + 1 - (BUS_OFFSET if self.cluster else 0)
+        if self.port > highest:
+            raise ValueError(
+                f"port is {self.port}, too high for {self.instances} instances in a row"
+                f"{' with a bus port each' if self.cluster else ''}; give at most {highest}, or 0 for free ones"
+            )
+        if self.memory_limit_bytes is not None and self.memory_limit_bytes // self.instances < _LEAST_MEMORY_BYTES:
+            raise ValueError(
+                f"memory_limit_bytes is {self.memory_limit_bytes}, shared by {self.instances} instances; "
+                f"give at least {self.instances * _LEAST_MEMORY_BYTES}"
+            )
+        return self
+
 
 class RedisServer(Server):
-    """Starts and stops one redis-server; it has no directory, its password goes in by standard input."""
+    """Starts `instances` processes, on ports in a row when the first is named; one memory limit is split among them."""
 
     Config = RedisConfig
 
     def __init__(self, name: str, config: RedisConfig) -> None:
         self._name, self._config = name, config
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log_fd = -1
+        self._processes: list[RedisProcess] = []
+        self._namespace: Namespace | None = None  # of files that the members of a cluster insist on
 
     def start(self) -> dict[str, Any]:
         program = shutil.which(self._config.executable)
@@ -55,7 +72,6 @@ class RedisServer(Server):
         missing = RedisBackend.available()
         if missing is not None:
             raise MissingLibraryError(f"ServerManager: redis: {missing}")
-        self._log_fd = os.memfd_create("thalweg-redis-log", os.MFD_CLOEXEC)  # nothing to remove after a SIGKILL
         try:
             return self._start(program)
         except BaseException:
@@ -63,117 +79,40 @@ class RedisServer(Server):
             raise
 
     def stop(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.terminate()
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        if self._log_fd >= 0:
-            os.close(self._log_fd)
-            self._log_fd = -1
+        processes, self._processes = self._processes, []
+        for process in processes:
+            process.stop()
+        if self._namespace is not None:
+            self._namespace.remove()
+            self._namespace = None
 
     def _start(self, program: str) -> dict[str, Any]:
         config = self._config
-        password = config.password or secrets.token_urlsafe(24)
-        for attempt in range(_ATTEMPTS):
-            port = config.port or _free_port(config.host)
-            self._launch(program, port, password)
-            problem = self._answer(port, password)
-            if problem is None:
-                return {
-                    "backend": "redis",
-                    "host": config.host,
-                    "port": port,
-                    "password": password,
-                    "namespace": new_namespace(self._name),
-                }
-            if "Address already in use" not in problem:
-                raise ServerGoneError(f"ServerManager: redis: {program} did not start: {problem}")
-            if config.port:
-                raise ConfigError(
-                    f"ServerManager: port: {config.port} on {config.host} is taken by another program; "
-                    "give another one, or 0 for a free one"
-                )
-            if attempt == _ATTEMPTS - 1:
-                break
-        raise ServerGoneError(
-            f"ServerManager: redis: {_ATTEMPTS} free ports in a row were taken before redis-server was up"
-        )
-
-    def _launch(self, program: str, port: int, password: str) -> None:
-        config = self._config
-        settings = [
-            f"bind {config.host}",
-            f"port {port}",
-            f"requirepass {password}",
-            "protected-mode yes",
-            'save ""',
-            "appendonly no",
-            "dir /proc",  # must be there, and cannot be written: not even SAVE leaves a file
-            "daemonize no",
-            "enable-debug-command no",
-            "maxmemory-policy noeviction",
-            "client-output-buffer-limit normal 0 0 0",
-        ]
-        if config.memory_limit_bytes is not None:
-            settings.append(f"maxmemory {config.memory_limit_bytes}")
-        os.ftruncate(self._log_fd, 0)
-        os.lseek(self._log_fd, 0, os.SEEK_SET)
-        self._process = start([program, "-"], stdin=subprocess.PIPE, stdout=self._log_fd, stderr=subprocess.STDOUT)
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write("\n".join(settings).encode())
-            self._process.stdin.close()
-
-    def _answer(self, port: int, password: str) -> str | None:
-        """Wait until the server answers with this password; return None, or why it does not."""
-        import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-
-        once = Retry(NoBackoff(), 0)
-
-        assert self._process is not None
-        until = time.monotonic() + self._config.start_timeout_s
-        pause_s = 0.002
-        while True:
-            if self._process.poll() is not None:
-                return _last_lines(self._log_fd)
-            client = redis.Redis(host=self._config.host, port=port, password=password, socket_timeout=0.5, retry=once)
-            try:
-                client.ping()
-                pid = client.info("server")["process_id"]  # another program may answer on this port
-                if pid == self._process.pid:
-                    return None
-                return "Address already in use"
-            except redis.AuthenticationError as error:
-                if self._process.poll() is None:
-                    raise AccessError(f"ServerManager: redis: a server on port {port} refused the password") from error
-            except (redis.ConnectionError, redis.TimeoutError):
-                pass
-            finally:
-                client.close()
-            if time.monotonic() > until:
-                return f"no answer within {self._config.start_timeout_s} s: {_last_lines(self._log_fd)}"
-            time.sleep(pause_s)
-            pause_s = min(pause_s * 1.5, 0.05)
-
-
-def _free_port(host: str) -> int:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.bind(address)
-            return int(probe.getsockname()[1])
-    except OSError as error:
-        raise ConfigError(f"ServerManager: host: {host!r} is not an address of this machine: {error}") from error
-
-
-def _last_lines(log_fd: int) -> str:
-    start = max(0, os.fstat(log_fd).st_size - _LAST_BYTES)
-    log = os.pread(log_fd, _LAST_BYTES, start).decode(errors="replace")
-    lines = [line for line in log.splitlines() if line.strip()]
-    return " | ".join(lines[-6:]) or "it ended without a word"
+        if config.cluster:
+            self._namespace = Namespace(default_base(), self._name, 0)
+        limit_bytes = config.memory_limit_bytes
+        shared_password = config.password or (new_password() if config.cluster else None)
+        instances = []
+        for number in range(config.instances):
+            settings = Settings(
+                program,
+                config.host,
+                config.port + number if config.port else 0,
+                shared_password or new_password(),
+                None if limit_bytes is None else limit_bytes // config.instances,
+                config.start_timeout_s,
+                self._namespace.root if self._namespace is not None else None,
+            )
+            process = RedisProcess(settings)
+            self._processes.append(process)
+            process.start()
+            instances.append({"host": config.host, "port": process.port, "password": settings.password})
+        if config.cluster:
+            assert shared_password is not None
+            join(config.host, shared_password, self._processes, config.start_timeout_s)
+        return {
+            "backend": "redis",
+            "cluster": config.cluster,
+            "instances": instances,
+            "namespace": new_namespace(self._name),
+        }

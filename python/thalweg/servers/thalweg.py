@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -50,6 +51,7 @@ class ThalwegServer(Server):
         )
         return {
             "backend": "thalweg",
+            "host": socket.gethostname(),
             "address": self._server.address,
             "tcp_address": self._server.tcp_address,
             "namespace": new_namespace(self._name),

@@ -45,7 +45,8 @@ class Backend(Contender):
 
     operations = ("put", "get_view", "get_into", "latency")
 
-    def __init__(self, name: str, backend: str) -> None:
+    def __init__(self, name: str, backend: str, **settings: Any) -> None:
+        self._settings = settings
         self.name = name  # type: ignore[misc]  # one class stands for every registered backend
         self._backend = backend
         self._started = contextlib.ExitStack()
@@ -58,7 +59,7 @@ class Backend(Contender):
     def start(self) -> Any:
         from thalweg.servers import ServerManager
 
-        config: dict[str, Any] = {"type": self._backend}
+        config: dict[str, Any] = {"type": self._backend, **self._settings}
         if self._backend == "filesystem":
             config["path"] = self._started.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-bench-"))
         manager = self._started.enter_context(ServerManager(f"bench-{self._backend}", config))
@@ -79,7 +80,11 @@ class Backend(Contender):
 
 
 def datastores() -> list[Backend]:
-    """One contender a backend; Thalweg's own is told apart from its native operations by its name."""
+    """One contender a backend, Redis also as several servers; Thalweg's own has another name than its operations."""
     from thalweg.datastore import BACKENDS
 
-    return [Backend("thalweg-datastore" if name == "thalweg" else name, name) for name in BACKENDS]
+    several = [
+        Backend("redis-instances", "redis", instances=3),
+        Backend("redis-cluster", "redis", instances=3, cluster=True),
+    ]
+    return several + [Backend("thalweg-datastore" if name == "thalweg" else name, name) for name in BACKENDS]
