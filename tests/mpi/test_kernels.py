@@ -133,3 +133,33 @@ except ConfigError as error:
     told = run(mpi, code, tmp_path)
     assert all("not every rank sees" in message and "all nodes share" in message for message in told)
     assert list(tmp_path.iterdir()) == []
+
+
+TORCH = (
+    PRELUDE
+    + """
+import torch
+import torch.distributed as distributed
+from thalweg.kernels.exchange.nccl_torch import TorchNccl
+class OverGloo(TorchNccl):
+    backend = "gloo"
+one, two = OverGloo(ranks), OverGloo(ranks)
+mine = torch.full((2, 3), float(ranks.rank + 1))
+reduced, gathered = torch.empty(2, 3), torch.empty(ranks.size, 2, 3)
+one.all_reduce(mine, reduced, "sum")
+one.close()
+two.all_gather(mine, gathered)
+there = distributed.is_initialized()
+two.close()
+report([reduced.tolist(), gathered[:, 1, 2].tolist(), mine[0, 0].item(), there, distributed.is_initialized()])
+"""
+)
+
+
+def test_torchs_collectives_meet_and_share_one_group(mpi):
+    """With gloo in place of NCCL, which needs a GPU a rank; the calls are the same."""
+    distributed = pytest.importorskip("torch.distributed")
+    if not distributed.is_nccl_available():
+        pytest.skip("this torch is without NCCL")
+    told = json.loads(mpi.run(2, TORCH).stdout)
+    assert told == [[[[3.0] * 3] * 2, [1.0, 2.0], rank + 1.0, True, False] for rank in range(2)]

@@ -27,6 +27,7 @@ class TorchNccl(Exchange):
         When the process has a default group of other ranks or without NCCL.
     """
 
+    backend: ClassVar[str] = "nccl"
     _sharing: ClassVar[int] = 0
 
     def __init__(self, ranks: Ranks) -> None:
@@ -40,10 +41,10 @@ class TorchNccl(Exchange):
         self._ours = TorchNccl._sharing > 0 or not distributed.is_initialized()
         if not distributed.is_initialized():
             self._meet(ranks)
-        if distributed.get_world_size() != ranks.size or "nccl" not in distributed.get_backend():
+        if distributed.get_world_size() != ranks.size or self.backend not in distributed.get_backend():
             raise ConfigError(
                 f"kernels: torch.distributed is set up for {distributed.get_world_size()} ranks over "
-                f"{distributed.get_backend()}; needed are {ranks.size} over nccl, or options.through 'mpi'"
+                f"{distributed.get_backend()}; needed are {ranks.size} over {self.backend}, or options.through 'mpi'"
             )
         if self._ours:
             TorchNccl._sharing += 1
@@ -55,7 +56,7 @@ class TorchNccl(Exchange):
         self._distributed.all_reduce(result, self._operations[operation])
 
     def all_gather(self, mine: Any, result: Any) -> None:
-        self._distributed.all_gather_into_tensor(result, mine)
+        self._distributed.all_gather_into_tensor(result.view(-1), mine.view(-1))
 
     def close(self) -> None:
         if self._ours:
@@ -73,5 +74,5 @@ class TorchNccl(Exchange):
         place = ranks.broadcast((socket.gethostname(), made.port) if made is not None else None)
         store = made or self._distributed.TCPStore(*place, ranks.size, False, within)
         self._distributed.init_process_group(
-            "nccl", store=store, rank=ranks.rank, world_size=ranks.size, timeout=within
+            self.backend, store=store, rank=ranks.rank, world_size=ranks.size, timeout=within
         )
