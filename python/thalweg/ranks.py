@@ -115,6 +115,11 @@ class MPIRanks(Ranks):
 def current_ranks(comm: Any = None) -> Ranks:
     """Return the ranks of `comm`, or, without one, those that the MPI launcher of this process started.
 
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm or Ranks, optional
+        Ranks are returned as they are.
+
     Raises
     ------
     MissingLibraryError
@@ -122,6 +127,8 @@ def current_ranks(comm: Any = None) -> Ranks:
     ConfigError
         When mpi4py cannot load the launcher's MPI, or is of another, so that each rank would believe to be alone.
     """
+    if isinstance(comm, Ranks):
+        return comm
     place = launched_place()
     if comm is not None:
         return MPIRanks(comm, place.local_rank)

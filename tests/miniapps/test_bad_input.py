@@ -60,7 +60,8 @@ SIMULATIONS = {
         simulation(mini_app_kernel="MatMulSimple2d"),
         "Simulation: kernels[0].mini_app_kernel: kernel 'MatMulSimple2d' is unknown; did you mean 'MatMulSimple2D'? "
         "accepted are MatMulSimple2D, MatMulGeneral, FFT, AXPY, InplaceCompute, GenerateRandomNumber, ScatterAdd, "
-        "CopyHostToDevice, CopyDeviceToHost",
+        "CopyHostToDevice, CopyDeviceToHost, WriteSingleRank, WriteNonMPI, WriteWithMPI, ReadNonMPI, "
+        "ReadWithMPI, AllReduce, AllGather",
     ),
     "both_measures": (
         simulation(run_time=1.0),

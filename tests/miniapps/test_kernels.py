@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from thalweg import kernel
-from thalweg.errors import MissingLibraryError
+from thalweg.errors import ConfigError, MissingLibraryError
 from thalweg.kernels import Kernel, kernel_names, make_kernel
+from thalweg.kernels.devices.numpy_like import NumpyLikeDevice
 
 SHIPPED = [
     "MatMulSimple2D", "MatMulGeneral", "FFT", "AXPY", "InplaceCompute", "GenerateRandomNumber", "ScatterAdd",
-    "CopyHostToDevice", "CopyDeviceToHost",
+    "CopyHostToDevice", "CopyDeviceToHost", "AllReduce", "AllGather",
 ]  # fmt: skip
+FILES = ["WriteSingleRank", "WriteNonMPI", "ReadNonMPI"]
+SHARED_FILES = ["WriteWithMPI", "ReadWithMPI"]
 
 
 def size_for(name):
@@ -26,7 +34,7 @@ def arrays_of(made):
 
 
 def test_all_kernels_of_the_table_are_there():
-    assert set(SHIPPED) <= set(kernel_names())
+    assert {*SHIPPED, *FILES, *SHARED_FILES} <= set(kernel_names())
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -143,3 +151,116 @@ def test_a_gpu_gives_what_the_cpu_gives():
         assert on_gpu()[1:] == on_cpu()[1:]
         if name == "MatMulSimple2D":
             assert np.allclose(on_gpu._c.cpu().numpy(), on_cpu._c)
+
+
+@pytest.mark.parametrize("options", [{}, {"dtype": "float32", "fsync": True}])
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_holds_the_array_and_goes_with_its_kernel(name, options, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    made = make_kernel(name, data_size=[4, 6], seed=2, options={"folder": str(tmp_path), **options})
+    expected = made._setup.random((4, 6))
+    for _ in range(2):
+        assert made()[1:] == (24 * expected.dtype.itemsize, 0)
+    with h5py.File(made.path) as file:
+        assert np.array_equal(np.squeeze(file["data"][...]), expected)
+    assert np.array_equal(made._host, expected)
+    made.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_stay_when_they_are_to_be_kept(tmp_path):
+    pytest.importorskip("h5py")
+    made = make_kernel("WriteNonMPI", data_size=3, options={"folder": str(tmp_path), "keep": True})
+    made()
+    made.close()
+    again = make_kernel("WriteNonMPI", data_size=3, options={"folder": str(tmp_path)})
+    again.close()
+    assert list(tmp_path.rglob("*.h5")) == [made.path]
+
+
+def test_files_of_a_killed_process_go_with_the_next_kernel_there(tmp_path):
+    pytest.importorskip("h5py")
+    code = """
+import sys
+from thalweg.kernels import make_kernel
+made = make_kernel("WriteNonMPI", data_size=3, options={"folder": sys.argv[1]})
+made()
+print("written", flush=True)
+sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "written\n"
+        living = make_kernel("WriteNonMPI", data_size=3, options={"folder": str(tmp_path)})
+        assert len(list(tmp_path.iterdir())) == 2  # that of a living process is left alone
+        os.kill(process.pid, signal.SIGKILL)
+    make_kernel("WriteNonMPI", data_size=3, options={"folder": str(tmp_path)}).close()
+    assert list(tmp_path.iterdir()) == [living.path.parent]
+    living.close()
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    pytest.importorskip("h5py")
+    with pytest.raises(ConfigError, match=f"options.folder: {tmp_path}/none cannot be used: No such file"):
+        make_kernel("WriteNonMPI", data_size=3, options={"folder": f"{tmp_path}/none"})
+
+
+@pytest.mark.parametrize("name", [*FILES, *SHARED_FILES])
+def test_an_absent_h5py_is_named_with_its_extra(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingLibraryError, match=rf"{name} needs h5py; pip install 'thalweg\[io\]'"):
+        make_kernel(name, data_size=3)
+
+
+@pytest.mark.parametrize("name", SHARED_FILES)
+def test_an_h5py_without_mpi_is_an_error_that_says_how_to_build_one(name):
+    h5py = pytest.importorskip("h5py")
+    if h5py.get_config().mpi:
+        pytest.skip("this h5py has MPI")
+    with pytest.raises(MissingLibraryError, match=r"HDF5_MPI=ON CC=mpicc .* pip install .* --no-binary=h5py h5py"):
+        make_kernel(name, data_size=3)
+
+
+def test_collectives_of_one_rank_give_its_own_array():
+    reduced, gathered = (make_kernel(name, data_size=[2, 3], seed=1) for name in ("AllReduce", "AllGather"))
+    assert reduced()[1:] == (48, 0)
+    assert gathered()[1:] == (48, 0)
+    assert np.array_equal(reduced._result, reduced._mine)
+    assert np.array_equal(gathered._result[0], gathered._mine)
+
+
+def test_nccl_is_for_gpus():
+    with pytest.raises(ConfigError, match="NCCL moves arrays of device 'cuda', not of 'cpu'; use mpi"):
+        make_kernel("AllReduce", data_size=3, options={"through": "nccl"})
+
+
+class _NamedLikeNumpy(NumpyLikeDevice):
+    """A device whose arrays are no NumPy arrays, over NumPy: what CuPy and dpnp share, without their GPUs."""
+
+    name = "xpu"
+
+    def __init__(self):
+        class Array(np.ndarray):
+            pass
+
+        super().__init__(
+            SimpleNamespace(
+                **{name: getattr(np, name) for name in ("add", "fft", "matmul", "random", "sin", "sqrt", "tanh")},
+                asarray=lambda array: np.array(array).view(Array),
+                asnumpy=lambda array: np.array(array),
+            )
+        )
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_devices_with_numpys_names_give_what_the_cpu_gives(name, monkeypatch):
+    monkeypatch.setattr("thalweg.kernels.registry.make_device", lambda *_: _NamedLikeNumpy())
+    there = make_kernel(name, data_size=size_for(name), seed=3)
+    monkeypatch.undo()
+    here = make_kernel(name, data_size=size_for(name), seed=3)
+    for _ in range(2):
+        assert there()[1:] == here()[1:]
+    if name != "GenerateRandomNumber":
+        ours, theirs = arrays_of(here), arrays_of(there)
+        assert all(np.allclose(ours[key], theirs[key]) for key in ours)

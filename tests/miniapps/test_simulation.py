@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from thalweg import ServerManager, Simulation
+from thalweg.errors import MissingLibraryError
 from thalweg.results import RunFolder, iteration_times
 from thalweg.simulation.distribution import parse_distribution
 from thalweg.simulation.even_draws import EvenDraws
@@ -120,6 +121,53 @@ def test_real_iterations_have_the_configured_mean(tmp_path, run_time):
     assert len(times) == 256
     owed = simulation._entries[0].timed._pacer.carry_s  # what a stall in the last iterations left to pay back
     assert (times.sum() + owed) / 256 == pytest.approx(0.004, rel=0.01)
+
+
+def test_a_stall_is_repaid_bit_by_bit():
+    clock = _Clock()
+    with clock.installed():
+        pacer = Pacer([Measured(clock.work(0.0001))], 0.010)
+        clock.stall_s = 0.030
+        first = pacer.spend(0.010)
+        spent = [pacer.spend(0.010) for _ in range(100)]
+    assert first > 0.030
+    assert min(spent) > 0.0079  # a tenth of the debt, where nothing at all would be left of the next two times
+    assert first + sum(spent) == pytest.approx(101 * 0.010, abs=0.0001)
+
+
+def test_a_simulation_of_files_and_collectives_runs_alone_and_leaves_no_file(tmp_path):
+    pytest.importorskip("h5py")
+    kernels = [
+        {"name": name, "mini_app_kernel": name, "data_size": [16, 16], "run_time": 0.002}
+        for name in ("AllReduce", "AllGather", "WriteNonMPI", "WriteSingleRank", "ReadNonMPI")
+    ]
+    for entry in kernels[2:]:
+        entry["options"] = {"folder": str(tmp_path)}
+    with Simulation("s", {"kernels": kernels}) as simulation:
+        record = simulation.run(5)
+        assert any(tmp_path.rglob("*.h5"))
+    assert record.size_bytes > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_simulation_that_cannot_be_made_leaves_no_file(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    if h5py.get_config().mpi:
+        pytest.skip("this h5py has MPI")
+    kernels = [
+        {"name": name, "mini_app_kernel": name, "data_size": 9, "run_count": 1, "options": {"folder": str(tmp_path)}}
+        for name in ("WriteNonMPI", "WriteWithMPI")
+    ]
+    with pytest.raises(MissingLibraryError, match="needs an h5py with MPI"):
+        Simulation("s", {"kernels": kernels})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_simulation_takes_the_server_manager_itself():
+    config = {"kernels": [{"name": "k", "mini_app_kernel": "AXPY", "data_size": 8, "run_count": 1}]}
+    with ServerManager("s", {"type": "node-local"}) as server, Simulation("s", config, server) as simulation:
+        simulation.stage_write("a", np.arange(3))
+        assert simulation.stage_read("a", 1.0).tolist() == [0, 1, 2]
 
 
 def test_counts_are_exact_in_the_mean_and_ranks_differ():

@@ -67,5 +67,5 @@ while True:
     started = [int(path.name) for path in tmp_path.iterdir()]
     assert len(started) == 2
     assert os.getpid() not in started
-    _, alive = psutil.wait_procs([psutil.Process(pid) for pid in started if psutil.pid_exists(pid)], timeout=10)
+    _gone, alive = psutil.wait_procs([psutil.Process(pid) for pid in started if psutil.pid_exists(pid)], timeout=10)
     assert alive == []

@@ -1,4 +1,4 @@
-"""Compute and copy kernels that stand for the work of a real code."""
+"""Kernels that stand for the work of a real code."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class FFT(OnDevice):
     """
 
     Options = FFTOptions
-    ranks = (1, 2, 3)
+    axes = (1, 2, 3)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -14,7 +14,7 @@ def function_kernel(function: Callable[..., Any]) -> type[Kernel]:
 
     class FunctionKernel(Kernel):
         __doc__ = function.__doc__
-        ranks = tuple(range(1, 9))
+        axes = tuple(range(1, 9))
 
         def __init__(self, setup: Setup) -> None:
             self._device = setup.device

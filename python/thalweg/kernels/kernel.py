@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from thalweg.errors import ConfigError
 from thalweg.kernels.devices import Device
+from thalweg.ranks import OneRank, Ranks
 
 
 class Cost(NamedTuple):
@@ -44,12 +45,13 @@ class KernelOptions(BaseModel):
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """What a kernel is made from: extents, device, seed, checked options."""
+    """What a kernel is made from: extents, device, seed, checked options, the ranks that it runs on."""
 
     data_size: tuple[int, ...]
     device: Device
     seed: int
     options: Any
+    ranks: Ranks = dataclasses.field(default_factory=OneRank)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -73,12 +75,21 @@ class Kernel(ABC):
 
     Attributes
     ----------
-    ranks : tuple of int
+    axes : tuple of int
         How many extents `data_size` may have.
+    kind : str
+        What a run of it is among the events of a trace.
+    backend : str
+        Technology that moves its data, for the trace; empty for none.
+    communicates : bool
+        Whether its ranks wait for each other: then each must make it, and call it as often as the others.
     """
 
     Options: ClassVar[type[KernelOptions]] = KernelOptions
-    ranks: ClassVar[tuple[int, ...]] = (1, 2, 3)
+    axes: ClassVar[tuple[int, ...]] = (1, 2, 3)
+    kind: ClassVar[Literal["compute", "collective", "read", "write"]] = "compute"
+    backend: ClassVar[str] = ""
+    communicates: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(self, setup: Setup) -> None: ...
@@ -92,6 +103,10 @@ class Kernel(ABC):
     def device(self) -> Device:
         """Where it runs."""
 
+    def close(self) -> None:
+        """Give back what is not memory: files, communicators. It is not called again after that."""
+        return
+
     def __call__(self) -> Cost:
         """Do it once and wait until the device is done."""
         start = time.perf_counter()
@@ -100,7 +115,7 @@ class Kernel(ABC):
         return Cost(time.perf_counter() - start, size_bytes, flops)
 
 
-def check_data_size(data_size: object, ranks: tuple[int, ...], what: str) -> tuple[int, ...]:
+def check_data_size(data_size: object, axes: tuple[int, ...], what: str) -> tuple[int, ...]:
     """Return extents as a tuple.
 
     Raises
@@ -114,7 +129,7 @@ def check_data_size(data_size: object, ranks: tuple[int, ...], what: str) -> tup
     for entry in entries:
         if isinstance(entry, bool) or not isinstance(entry, int) or entry < 1:
             raise ConfigError(f"{what}: has the extent {entry!r}; give integers of 1 or more")
-    if len(entries) not in ranks:
-        accepted = " or ".join(str(rank) for rank in ranks)
+    if len(entries) not in axes:
+        accepted = " or ".join(str(number) for number in axes)
         raise ConfigError(f"{what}: has {len(entries)} extents; this kernel takes {accepted}")
     return tuple(entries)

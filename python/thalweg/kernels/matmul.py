@@ -9,7 +9,7 @@ from thalweg.kernels.on_device import OnDevice
 class MatMulSimple2D(OnDevice):
     """C = A B with A (n, m), B (m, n); `data_size` is n or [n, m]. 2 n m n operations."""
 
-    ranks = (1, 2)
+    axes = (1, 2)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
@@ -38,7 +38,7 @@ class MatMulGeneral(OnDevice):
     """
 
     Options = GemmOptions
-    ranks = (3,)
+    axes = (3,)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

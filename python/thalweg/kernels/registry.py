@@ -11,6 +11,7 @@ from thalweg.errors import ConfigError
 from thalweg.kernels.devices import make_device
 from thalweg.kernels.function_kernel import function_kernel
 from thalweg.kernels.kernel import Kernel, Setup, check_data_size
+from thalweg.ranks import OneRank, Ranks
 
 Registered = TypeVar("Registered", bound=Callable[..., Any])
 
@@ -24,6 +25,13 @@ _HOME: dict[str, str | type[Kernel]] = {
     "ScatterAdd": "thalweg.kernels.scatter_add:ScatterAdd",
     "CopyHostToDevice": "thalweg.kernels.copy:CopyHostToDevice",
     "CopyDeviceToHost": "thalweg.kernels.copy:CopyDeviceToHost",
+    "WriteSingleRank": "thalweg.kernels.hdf5_write:WriteSingleRank",
+    "WriteNonMPI": "thalweg.kernels.hdf5_write:WriteNonMPI",
+    "WriteWithMPI": "thalweg.kernels.hdf5_write:WriteWithMPI",
+    "ReadNonMPI": "thalweg.kernels.hdf5_read:ReadNonMPI",
+    "ReadWithMPI": "thalweg.kernels.hdf5_read:ReadWithMPI",
+    "AllReduce": "thalweg.kernels.collectives:AllReduce",
+    "AllGather": "thalweg.kernels.collectives:AllGather",
 }
 
 
@@ -100,8 +108,9 @@ def make_kernel(
     device: str = "cpu",
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
+    ranks: Ranks | None = None,
 ) -> Kernel:
-    """Set a kernel up: allocate and fill its arrays on the device.
+    """Set a kernel up: allocate and fill its arrays on the device. Close it when it is not needed any more.
 
     Parameters
     ----------
@@ -115,15 +124,18 @@ def make_kernel(
         The same seed gives the same numbers.
     options : mapping
         Options of the kernel, for example ``{"dtype": "float32"}``.
+    ranks : Ranks, optional
+        The processes that run it together (`thalweg.ranks.current_ranks`), each calling this. Default: this one alone.
 
     Raises
     ------
     ConfigError
         For an unknown name, device or option, and for extents that the kernel does not take.
     MissingLibraryError
-        When the device is not there.
+        When the device, or a library that the kernel needs, is not there.
     """
     chosen = kernel_class(name)
-    extents = check_data_size(data_size, chosen.ranks, f"{name}: data_size")
+    extents = check_data_size(data_size, chosen.axes, f"{name}: data_size")
     checked_options = checked(chosen.Options, options or {}, f"{name}: options")
-    return chosen(Setup(extents, make_device(device), seed, checked_options))
+    ranks = OneRank() if ranks is None else ranks
+    return chosen(Setup(extents, make_device(device, ranks.local_rank), seed, checked_options, ranks))

@@ -11,7 +11,7 @@ from thalweg.kernels.on_device import OnDevice
 class ScatterAdd(OnDevice):
     """y[index[i]] += x[i]; `data_size` is the number of values, or [values, length of y]. One operation a value."""
 
-    ranks = (1, 2)
+    axes = (1, 2)
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

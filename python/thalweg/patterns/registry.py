@@ -85,6 +85,12 @@ PATTERNS: dict[str, Pattern] = {
             {"simulations": "simulations", "sizes": "size_bytes", "backends": "backend"},
         ),
         Pattern(
+            "inference-loop",
+            "solvers that ask a model every few iterations and wait for its answer",
+            "thalweg.patterns.inference_loop",
+            {"clients": "clients", "sizes": "size_bytes", "backends": "backend"},
+        ),
+        Pattern(
             "funnel",
             "simulate, train, infer, sort, resubmit: a surrogate steers dynamic tasks to the best of many candidates",
             "thalweg.patterns.funnel",

@@ -107,7 +107,7 @@ class Tracer:
         size_bytes : int
             Bytes that moved.
         backend : str
-            DataStore backend.
+            DataStore backend, or ``hdf5`` for files of IO kernels.
 
         Raises
         ------

@@ -59,7 +59,7 @@ class KernelConfig(BaseModel):
             raise ValueError("has neither run_time nor run_count; add one of them")
         chosen = kernel_class(self.mini_app_kernel)
         try:
-            check_data_size(self.data_size, chosen.ranks, "data_size")
+            check_data_size(self.data_size, chosen.axes, "data_size")
         except ConfigError as error:
             raise ValueError(str(error)) from None
         return self

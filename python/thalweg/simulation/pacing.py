@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 _SMOOTHING = 0.2
 _LARGEST_DEBT = 50.0  # times that may be owed after a stall of the machine
+_REPAID_SHARE = 0.1  # of a time or of the debt, whichever is more, is repaid in one time
 
 
 class Measured:
@@ -39,9 +40,11 @@ class Pacer:
     """Makes calls until a time is used up, and carries over what is left or was too much.
 
     The last call that fits is the last call of its level; the next, cheaper level fills what is left; the cheapest is
-    rounded to the
-    nearest call, and the rest is carried over. So the mean of many times is exact, and each is off by half a cheapest
-    call.
+    rounded to the nearest call, and the rest is carried over. So the mean of many times is exact, and each is off by
+    half a cheapest call.
+
+    What a stall of the machine has cost is repaid bit by bit: times of nothing at all after each stall would keep the
+    mean, but not the distribution.
 
     Parameters
     ----------
@@ -65,11 +68,15 @@ class Pacer:
         """Use up `wanted_s` from `start` on (``time.perf_counter()``; default: now); return what was really spent."""
         if start is None:
             start = time.perf_counter()
-        budget = wanted_s + self.carry_s
+        budget = wanted_s + max(self.carry_s, -self._repaid_at_most(wanted_s))
         for level in self._levels:
             finest = level is self._levels[-1]
             while budget - (time.perf_counter() - start) >= (level.cost_s / 2 if finest else level.cost_s):
                 level()
         elapsed = time.perf_counter() - start
-        self.carry_s = max(budget - elapsed, -_LARGEST_DEBT * max(self._mean_s, wanted_s))
+        self.carry_s = max(self.carry_s + wanted_s - elapsed, -_LARGEST_DEBT * max(self._mean_s, wanted_s))
         return elapsed
+
+    def _repaid_at_most(self, wanted_s: float) -> float:
+        # a cheapest call too many is no stall: it is made up for at once, also when it is longer than the times
+        return max(self._levels[-1].cost_s, _REPAID_SHARE * max(wanted_s, -self.carry_s))

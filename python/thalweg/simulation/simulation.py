@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thalweg.configuration import checked, load
 from thalweg.errors import ConfigError, InvalidError
-from thalweg.kernels import Cost, kernel_class, make_kernel
+from thalweg.kernels import Cost, Kernel, kernel_class, make_kernel
 from thalweg.kernels.kernel import check_data_size
+from thalweg.ranks import Ranks, current_ranks
 from thalweg.simulation.config import KernelConfig, SimulationConfig
 from thalweg.simulation.distribution import Distribution
 from thalweg.simulation.even_draws import EvenDraws
@@ -19,6 +20,7 @@ from thalweg.simulation.timed_kernel import TimedKernel
 
 if TYPE_CHECKING:
     from thalweg.datastore import DataStore
+    from thalweg.datastore.store import HasServerInfo
     from thalweg.results.tracer import Tracer
 
 STOP_KEY = "thalweg/stop"
@@ -35,6 +37,7 @@ class RunRecord(NamedTuple):
 
 class _Entry(NamedTuple):
     name: str
+    kernel: type[Kernel]
     quantity: Distribution
     by_time: bool
     draws: EvenDraws
@@ -53,12 +56,15 @@ class Simulation:
         JSON or TOML file. `run_time` is in seconds. Both measures take a number, a named distribution
         (``{"distribution": "gamma", "mean": 0.03, "std": 0.02}``) or a discrete one (``values`` and
         ``probabilities``, or ``csv``).
-    server_info : mapping, optional
+    server_info : mapping or ServerManager, optional
         Where `stage_read` and `stage_write` go (`ServerManager.get_server_info`).
+    comm : mpi4py.MPI.Comm or Ranks, optional
+        The processes that are this simulation together; each makes it with the same configuration. Default: those that
+        an MPI launcher started, or this one alone.
     tracer : Tracer, optional
         Records each kernel of each iteration. Default: that of the running workflow component.
-    rank : int
-        Rank; each has its own random numbers.
+    rank : int, optional
+        What tells this process's random numbers from those of others. Default: its rank in `comm`.
     seed : int
         The same seed and rank give the same draws and the same arrays.
 
@@ -75,6 +81,9 @@ class Simulation:
     iteration; the draws cover the distribution evenly (`EvenDraws`), so that already some hundred iterations have
     its mean and spread. Making a Simulation calibrates its kernels, which takes some calls of each.
 
+    Kernels whose ranks wait for each other (collectives, files that are written together) are called as often on every
+    rank: rank 0 draws the time or count and measures, the others follow. Then every rank must run as many iterations.
+
     Examples
     --------
     >>> from thalweg import Simulation
@@ -88,10 +97,11 @@ class Simulation:
         self,
         name: str,
         config: Mapping[str, Any] | str | Path,
-        server_info: Mapping[str, Any] | None = None,
+        server_info: Mapping[str, Any] | HasServerInfo | None = None,
+        comm: Any = None,
         *,
         tracer: Tracer | None = None,
-        rank: int = 0,
+        rank: int | None = None,
         seed: int = 0,
     ) -> None:
         if not isinstance(name, str) or not name:
@@ -103,17 +113,22 @@ class Simulation:
             from thalweg.results.tracer import current_tracer
 
             tracer = current_tracer()
-        self.name, self.rank, self.iteration = name, rank, 0
+        self.ranks = current_ranks(comm)
+        self.name, self.rank, self.iteration = name, self.ranks.rank if rank is None else rank, 0
         self._tracer = tracer
         self._store: DataStore | None = None
+        self._entries: list[_Entry] = []
         start = time.monotonic_ns()
-        self._entries = [
-            _entry(kernel, seed * 1_000_003 + rank * 1009 + number) for number, kernel in enumerate(self.config.kernels)
-        ]
-        if server_info is not None:
-            from thalweg.datastore import DataStore
+        try:
+            for number, kernel in enumerate(self.config.kernels):
+                self._entries.append(_entry(kernel, seed * 1_000_003 + self.rank * 1009 + number, self.ranks))
+            if server_info is not None:
+                from thalweg.datastore import DataStore
 
-            self._store = DataStore(name, server_info, tracer=tracer)
+                self._store = DataStore(name, server_info, tracer=tracer)
+        except BaseException:
+            self.close()
+            raise
         if tracer is not None:
             tracer.record("init", name, start, time.monotonic_ns())
 
@@ -161,11 +176,19 @@ class Simulation:
         return self.store.stage_read(key, timeout_s, into)
 
     def stop_requested(self, key: str = STOP_KEY) -> bool:
-        """Tell whether a trainer asked the simulation to stop (`AI.stop_simulation`)."""
-        return self.store.poll_staged_data(key)
+        """Tell whether a trainer asked the simulation to stop (`AI.stop_simulation`).
+
+        Ranks whose kernels communicate are told what rank 0 sees, all of them in the same iteration; each must ask.
+        """
+        if not any(entry.kernel.communicates for entry in self._entries):
+            return self.store.poll_staged_data(key)
+        agreed: bool = self.ranks.broadcast(self.ranks.rank == 0 and self.store.poll_staged_data(key))
+        return agreed
 
     def close(self) -> None:
-        """Close the DataStore."""
+        """Close the kernels, which removes their files, and the DataStore."""
+        for entry in self._entries:
+            entry.timed.close()
         if self._store is not None:
             self._store.close()
 
@@ -183,21 +206,33 @@ class Simulation:
         cost = entry.timed.run_for(wanted) if entry.by_time else entry.timed.run_count(wanted)
         if self._tracer is not None:
             self._tracer.record(
-                "compute", entry.name, start, time.monotonic_ns(), iteration=self.iteration, size_bytes=cost.size_bytes
+                entry.kernel.kind,
+                entry.name,
+                start,
+                time.monotonic_ns(),
+                iteration=self.iteration,
+                size_bytes=cost.size_bytes,
+                backend=entry.kernel.backend,
             )
         return cost
 
 
-def _entry(config: KernelConfig, seed: int) -> _Entry:
+def _entry(config: KernelConfig, seed: int, ranks: Ranks) -> _Entry:
     by_time = config.run_time is not None
     quantity = config.run_time if config.run_time is not None else config.run_count
     assert quantity is not None
-    extents = check_data_size(config.data_size, kernel_class(config.mini_app_kernel).ranks, "data_size")
+    kernel = kernel_class(config.mini_app_kernel)
+    extents = check_data_size(config.data_size, kernel.axes, "data_size")
 
-    def make(data_size: tuple[int, ...]) -> Any:
+    def make(data_size: tuple[int, ...]) -> Kernel:
         return make_kernel(
-            config.mini_app_kernel, data_size=data_size, device=config.device, seed=seed, options=config.options
+            config.mini_app_kernel,
+            data_size=data_size,
+            device=config.device,
+            seed=seed,
+            options=config.options,
+            ranks=ranks,
         )
 
-    timed = TimedKernel(make, extents, quantity.mean if by_time else 0.0)
-    return _Entry(config.name, quantity, by_time, EvenDraws(seed), timed)
+    timed = TimedKernel(make, extents, quantity.mean if by_time else 0.0, ranks if kernel.communicates else None)
+    return _Entry(config.name, kernel, quantity, by_time, EvenDraws(seed), timed)

@@ -8,8 +8,8 @@ from thalweg.kernels.devices.device import Device
 DEVICES = ("cpu", "cuda", "xpu")
 
 
-def make_device(name: str) -> Device:
-    """Return a device.
+def make_device(name: str, local_rank: int = 0) -> Device:
+    """Return a device; of several GPUs that the process sees, the ranks of a node take one after the other.
 
     Raises
     ------
@@ -25,11 +25,11 @@ def make_device(name: str) -> Device:
     if name == "cuda":
         from thalweg.kernels.devices.cuda import make_cuda
 
-        return make_cuda()
+        return make_cuda(local_rank)
     if name == "xpu":
         from thalweg.kernels.devices.xpu import XpuDevice
 
-        return XpuDevice()
+        return XpuDevice(local_rank)
     raise ConfigError(f"kernels: device {name!r} is unknown; accepted are {', '.join(DEVICES)}")
 
 

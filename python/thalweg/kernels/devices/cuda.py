@@ -10,8 +10,8 @@ from thalweg.kernels.devices.device import Device, Elementwise, Handle, Host
 from thalweg.kernels.devices.numpy_like import NumpyLikeDevice
 
 
-def make_cuda() -> Device:
-    """Return a CUDA device.
+def make_cuda(local_rank: int = 0) -> Device:
+    """Return a CUDA device, and make it this process's current one.
 
     Raises
     ------
@@ -19,9 +19,9 @@ def make_cuda() -> Device:
         When neither library is installed, or there is no GPU.
     """
     if importlib.util.find_spec("cupy") is not None:
-        return CupyDevice()
+        return CupyDevice(local_rank)
     if importlib.util.find_spec("torch") is not None:
-        return TorchCudaDevice()
+        return TorchCudaDevice(local_rank)
     raise MissingLibraryError(
         "kernels: device 'cuda' needs CuPy or torch; pip install 'thalweg[ai]' or cupy, or use device 'cpu'"
     )
@@ -39,16 +39,25 @@ class CupyDevice(NumpyLikeDevice):
 
     name = "cuda"
 
-    def __init__(self) -> None:
-        import cupy
-
+    def __init__(self, local_rank: int = 0) -> None:
+        try:
+            import cupy
+        except ImportError as error:  # installed for another CUDA than the machine's
+            raise _no_gpu(str(error)) from error
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise _no_gpu(str(error)) from error
         if count == 0:
             raise _no_gpu("CuPy finds none")
+        cupy.cuda.Device(local_rank % count).use()
         super().__init__(cupy)
+
+    def random_generator(self, seed: int) -> Any:
+        return self._xp.random.default_rng(seed)
+
+    def fill_random(self, generator: Any, out: Handle) -> None:
+        generator.random(dtype=out.dtype, out=out)
 
     def synchronize(self) -> None:
         self._xp.cuda.get_current_stream().synchronize()
@@ -59,11 +68,12 @@ class TorchCudaDevice(Device):
 
     name = "cuda"
 
-    def __init__(self) -> None:
+    def __init__(self, local_rank: int = 0) -> None:
         import torch
 
         if not torch.cuda.is_available():
             raise _no_gpu("torch finds none")
+        torch.cuda.set_device(local_rank % torch.cuda.device_count())
         self._torch: Any = torch
 
     def from_host(self, array: Host) -> Handle:

@@ -13,22 +13,23 @@ from thalweg.patterns.one_to_one.options import Options
 from thalweg.patterns.payload import Payloads, verify
 from thalweg.workflow import report_progress
 
-KEY = "snapshot/{}"
+KEY = "snapshot/{rank}/{number}"
 READY = "trainer/ready"
 
 
 def solve(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Iterate and write until the trainer says stop."""
+    """Iterate and write until the trainer says stop; each rank writes arrays of its own."""
     chosen = Options(**options)
-    payloads = Payloads(chosen.size_bytes, chosen.seed)
     total = chosen.scaled(chosen.solver_iterations)
     written = 0
     with Simulation("solver", chosen.solver_config(), server_info, seed=chosen.seed) as simulation:
+        rank = simulation.ranks.rank
+        payloads = Payloads(chosen.size_bytes, chosen.seed + 10_007 * rank)
         simulation.stage_read(READY, PATIENCE_S)
         while True:
             if simulation.iteration % chosen.write_every == 0:
                 for _ in range(chosen.arrays_per_write):
-                    simulation.stage_write(KEY.format(written), payloads.next())
+                    simulation.stage_write(KEY.format(rank=rank, number=written), payloads.next())
                     written += 1
             simulation.run(1)
             report_progress(min(simulation.iteration, total - 1), total, f"{written} written")
@@ -39,7 +40,10 @@ def solve(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
 
 def train(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Train for the configured number of iterations, verify what is read, then stop the solver."""
+    """Train for the configured number of iterations, verify what is read, then stop the solver.
+
+    Each rank reads the arrays of one rank of the solver.
+    """
     chosen = Options(**options)
     total = chosen.scaled(chosen.trainer_iterations)
     array = np.zeros(chosen.size_bytes // 4, np.float32)  # every backend moves the bytes into memory of its own
@@ -51,11 +55,12 @@ def train(server_info: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
     with AI("trainer", chosen.trainer_config(), server_info, seed=chosen.seed) as ai:
         ai.store.stage_write(READY, b"")
-        ai.store.wait([KEY.format(0)], PATIENCE_S)
+        rank = ai.ranks.rank
+        ai.store.wait([KEY.format(rank=rank, number=0)], PATIENCE_S)
         start = time.monotonic()
         while ai.iteration < total:
             ai.store.iteration = ai.iteration
-            while ai.store.poll_staged_data(key := KEY.format(read)):
+            while ai.store.poll_staged_data(key := KEY.format(rank=rank, number=read)):
                 verify(ai.store.stage_read(key, PATIENCE_S, into=array), key)
                 ai.store.clean_staged_data(key)
                 rows = chosen.samples(array)

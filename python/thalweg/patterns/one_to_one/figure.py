@@ -7,7 +7,7 @@ from typing import Any
 
 
 def draw_timeline(events: Any, target: Path, *, backend: str) -> None:
-    """Draw what solver and trainer did, with each transfer as a mark."""
+    """Draw what rank 0 of solver and trainer did, with each transfer as a mark."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -15,9 +15,13 @@ def draw_timeline(events: Any, target: Path, *, backend: str) -> None:
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     bars: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    columns = ("component", "kind", "key", "start_ns", "end_ns")
-    for component, kind, key, start, end in zip(*(events.column(c).to_pylist() for c in columns), strict=True):
-        if component in ("solver", "trainer") and (kind in ("init", "compute", "train") or key.startswith("snapshot/")):
+    columns = ("component", "rank", "kind", "key", "start_ns", "end_ns")
+    for component, rank, kind, key, start, end in zip(*(events.column(c).to_pylist() for c in columns), strict=True):
+        if (
+            rank == 0
+            and component in ("solver", "trainer")
+            and (kind in ("init", "compute", "train") or key.startswith("snapshot/"))
+        ):
             bars.setdefault((component, kind), []).append((start * 1e-9, (end - start) * 1e-9))
     rows = {"trainer": 0, "solver": 1}
     colours = {"init": "tab:gray", "compute": "tab:blue", "train": "tab:green"}

@@ -10,6 +10,9 @@ from thalweg.patterns.coupling import CouplingOptions
 class Options(CouplingOptions):
     """The paper's section 4.1; 0.05 of its iterations take about 16 s."""
 
+    ranks: int = Field(
+        1, ge=1, le=4096, description="MPI ranks of solver and trainer; the trainer's train one model together"
+    )
     solver_iterations: int = Field(
         10_000, ge=1, description="iterations that the paper's solver made; the trainer ends it"
     )

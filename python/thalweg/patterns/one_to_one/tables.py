@@ -13,12 +13,12 @@ SOLVER, TRAINER = "solver", "trainer"
 
 
 def event_table(events: Any, options: Options) -> ResultTable:
-    """Return the paper's table 2 beside this run, whose counts are its own and divided by the scale."""
+    """Return the paper's table 2 beside this run, whose counts are those of one rank and divided by the scale."""
     ours = (
         len(iteration_times(events, SOLVER)),
-        _transfers(events, SOLVER, "write"),
+        _transfers(events, SOLVER, "write") // options.ranks,
         len(iteration_times(events, TRAINER)),
-        _transfers(events, TRAINER, "read"),
+        _transfers(events, TRAINER, "read") // options.ranks,
     )
     rows: list[list[Any]] = [[name, *counts] for name, counts in EVENTS.items()]
     rows.append([f"this run (scale {options.scale:g})", *ours])

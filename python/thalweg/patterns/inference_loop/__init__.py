@@ -1,0 +1,1 @@
+"""Solvers that ask a model in every few iterations and wait for its answer."""
