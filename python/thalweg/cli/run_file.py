@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption, Output
+
+_LONGEST_RESULT = 60
 
 
 def run_file(file: str) -> Callable[..., None]:
@@ -43,20 +45,33 @@ def run_file(file: str) -> Callable[..., None]:
         if not replace and (where / "run.json").exists():
             raise ConfigError(f"run {file}: {where} holds an earlier run; give another --folder, or --replace")
         workflow = Workflow.from_file(file, folder=where, replace=replace)
+        page = where / "report.html"
         try:
             with live() as tell:
-                workflow.launch(timeout, lambda told: tell(told.component, told.done, told.total, told.note))
+                results = workflow.launch(timeout, lambda told: tell(told.component, told.done, told.total, told.note))
         finally:
             if (where / "events.parquet").exists():
-                page = write_report(where)
+                write_report(where)
         output = Output(json_path)
         run = RunFolder.open(where)
         output.table(
             "Components",
-            ["component", "type", "status", "elapsed s", "log"],
-            [[entry.name, entry.type, entry.status, entry.elapsed_s, entry.log] for entry in run.components],
+            ["component", "type", "status", "elapsed s", "log", "result"],
+            [
+                [entry.name, entry.type, entry.status, entry.elapsed_s, entry.log, _shown(results, entry.name)]
+                for entry in run.components
+            ],
         )
         output.line(f"report    {page}")
         output.write(component_rows(where))
 
     return run_this
+
+
+def _shown(results: Mapping[str, Any], name: str) -> str:
+    """What a component returned, on one short line; nothing for None."""
+    result: Any = results
+    for part in [name] if name in results else name.split("/"):
+        result = result.get(part) if isinstance(result, Mapping) else None
+    text = "" if result is None else " ".join(repr(result).split())
+    return text if len(text) <= _LONGEST_RESULT else f"{text[: _LONGEST_RESULT - 1]}…"
