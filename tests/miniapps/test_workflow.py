@@ -346,6 +346,25 @@ def test_servers_are_stopped_however_it_ends(how):
     assert not Path(path).exists()
 
 
+def test_what_components_print_reaches_the_caller_line_by_line():
+    w = Workflow("w")
+
+    @w.component()
+    def talk():
+        from thalweg.workflow import submit
+
+        print("first")
+        submit(print, "from a task").result()
+        sys.stdout.write("last, without an end")
+
+    w.command("program", ["printf", "one\\ntwo"])
+    seen = []
+    w.launch(timeout_s=PATIENCE_S, on_log=lambda name, line: seen.append((name, line)))
+    assert [line for name, line in seen if name == "talk"] == ["first", "last, without an end"]
+    assert [line for name, line in seen if name == "program"] == ["one", "two"]
+    assert [line for name, line in seen if name == "tasks-0"] == ["from a task"]
+
+
 @pytest.mark.parametrize("kind", ["local", "thread"])
 def test_progress_reaches_the_caller(kind):
     seen = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ def run_file(file: str) -> Callable[..., None]:
         timeout: Annotated[
             float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop everything after so long.")
         ] = None,
+        logs: Annotated[bool, typer.Option("--logs", help="Show what components print, on standard error.")] = False,
         json_path: JsonOption = None,
     ) -> None:
         """Run the workflow of this file, and report on it.
@@ -48,7 +50,11 @@ def run_file(file: str) -> Callable[..., None]:
         page = where / "report.html"
         try:
             with live() as tell:
-                results = workflow.launch(timeout, lambda told: tell(told.component, told.done, told.total, told.note))
+                results = workflow.launch(
+                    timeout,
+                    lambda told: tell(told.component, told.done, told.total, told.note),
+                    _show_line if logs else None,
+                )
         finally:
             if (where / "events.parquet").exists():
                 write_report(where)
@@ -66,6 +72,10 @@ def run_file(file: str) -> Callable[..., None]:
         output.write(component_rows(where))
 
     return run_this
+
+
+def _show_line(component: str, line: str) -> None:
+    print(f"{component} | {line}", file=sys.stderr, flush=True)
 
 
 def _shown(results: Mapping[str, Any], name: str) -> str:

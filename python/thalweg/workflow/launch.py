@@ -18,9 +18,11 @@ from thalweg.workflow.progress import Progress
 from thalweg.workflow.remote import RemoteCommand, RemoteFunction
 from thalweg.workflow.resources import Grant, Ledger, Resources
 from thalweg.workflow.running import Outcome, Running
-from thalweg.workflow.task_pool import Answer, TaskPool
+from thalweg.workflow.task_pool import Answer, TaskPool, task_process_name
 from thalweg.workflow.thread import ThreadRun
 from thalweg.workflow.watch import Watch
+
+_LOG_INTERVAL_S = 0.2
 
 
 class Launch:
@@ -42,6 +44,8 @@ class Launch:
         Processes that run tasks.
     on_progress : callable, optional
         Called in this thread with each `Progress`.
+    on_log : callable, optional
+        Called in this thread with a component's name and each line of its log.
 
     Raises
     ------
@@ -60,9 +64,11 @@ class Launch:
         grace_s: float,
         task_processes: int,
         on_progress: Callable[[Progress], None] | None,
+        on_log: Callable[[str, str], None] | None,
     ) -> None:
         self._name, self._components = name, components
-        self._recording, self._grace_s, self._on_progress = recording, grace_s, on_progress
+        self._recording, self._grace_s = recording, grace_s
+        self._on_progress, self._on_log = on_progress, on_log
         self._ledger = Ledger(resources)
         self._calls = {c.name: pack_call(c) for c in components.values() if c.function and c.type != "thread"}
         for component in components.values():
@@ -106,6 +112,7 @@ class Launch:
             while self._waiting or self._running:
                 self._start_ready()
                 self._watch.step(self._sleep_s(until))
+                self._show_logs()
                 self._expire()
                 if self._failed is not None:
                     self._stop_all("stopped")
@@ -114,6 +121,7 @@ class Launch:
                     names = ", ".join(repr(name) for name in self._running)
                     self._stop_all("stopped")
                     raise WaitTimeoutError(f"Workflow {self._name!r}: {names} did not end within {timeout_s} s")
+            self._show_logs()
             self._pool.stop(self._grace_s)
         except BaseException:
             self._stop_all("interrupted")
@@ -157,7 +165,7 @@ class Launch:
         return LocalFunction(component, content, guard, log)
 
     def _start_worker(self, number: int) -> LocalFunction:
-        name = f"tasks-{number}"
+        name = task_process_name(number)
         content = worker_payload(number, self._recording)
         return LocalFunction(Component(name), content, self._started_guard(), self._recording.log(name))
 
@@ -169,7 +177,16 @@ class Launch:
     def _sleep_s(self, until: float | None) -> float | None:
         moments = [*self._deadlines_s.values(), self._pool.deadline_s(), until]
         first = min((moment for moment in moments if moment is not None), default=None)
-        return None if first is None else max(0.0, first - time.monotonic())
+        left = None if first is None else max(0.0, first - time.monotonic())
+        if self._on_log is None:
+            return left
+        return _LOG_INTERVAL_S if left is None else min(left, _LOG_INTERVAL_S)
+
+    def _show_logs(self) -> None:
+        if self._on_log is not None:
+            for name, running in [*self._running.items(), *self._pool.processes()]:
+                for line in running.new_lines():
+                    self._on_log(name, line)
 
     def _expire(self) -> None:
         """Kill what has used up its own time."""
@@ -241,6 +258,9 @@ class Launch:
 
     def _forget(self, name: str, close: bool = True) -> None:
         running = self._running.pop(name)
+        if self._on_log is not None:
+            for line in running.new_lines(ended=True):
+                self._on_log(name, line)
         self._deadlines_s.pop(name, None)
         self._watch.remove(running)
         if close:

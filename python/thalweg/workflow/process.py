@@ -52,6 +52,7 @@ class ComponentProcess(Running):
         except BaseException:
             self._log.close()
             raise
+        self._shown = self._log.seek(0, os.SEEK_END) if log is not None else 0
         guard.watch(self._process.pid)
         self._pidfd = os.pidfd_open(self._process.pid)
 
@@ -105,6 +106,18 @@ class ComponentProcess(Running):
     def log_bytes(self) -> int:
         """Return how long the log is by now."""
         return self._log.seek(0, os.SEEK_END)
+
+    def new_lines(self, ended: bool = False) -> list[str]:
+        """Return the lines that the log got since the last call; one that is not complete yet when it has `ended`."""
+        size = self._log.seek(0, os.SEEK_END)
+        if size <= self._shown:
+            return []
+        self._log.seek(self._shown)
+        data = self._log.read(size - self._shown)
+        if not ended:
+            data = data[: data.rfind(b"\n") + 1]
+        self._shown += len(data)
+        return data.decode("utf-8", "replace").splitlines()
 
     def last_lines(self, start: int = 0) -> str:
         """Return the last lines of the log, from byte `start` on."""

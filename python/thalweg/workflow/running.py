@@ -29,6 +29,10 @@ class Running(ABC):
     def advance(self) -> tuple[list[Message], Outcome | None]:
         """Take in what is there, without blocking: what the component told, and the outcome when it has ended."""
 
+    def new_lines(self, ended: bool = False) -> list[str]:
+        """Return the lines that were logged since the last call."""
+        return []
+
     @abstractmethod
     def deliver(self, kind: str, content: Any) -> None:
         """Tell the component something, without blocking."""

@@ -38,6 +38,11 @@ class _Kind:
     error: str | None = None
 
 
+def task_process_name(number: int) -> str:
+    """Return what a process that runs tasks is called in logs."""
+    return f"tasks-{number}"
+
+
 class TaskPool:
     """Runs tasks in processes that are kept for the next one.
 
@@ -67,6 +72,7 @@ class TaskPool:
         self._idle: list[LocalFunction] = []
         self._kinds: dict[str, _Kind] = {}
         self._numbers = 0
+        self._started: dict[LocalFunction, int] = {}
 
     def submit(self, owner: Hashable, content: dict[str, Any], answer: Answer) -> None:
         """Run a task when a process is free; `answer` gets how it ended."""
@@ -125,6 +131,10 @@ class TaskPool:
         while (self._idle or self._busy) and (left := until - time.monotonic()) > 0:
             self._watch.step(left)
 
+    def processes(self) -> list[tuple[str, LocalFunction]]:
+        """Return the processes that run, by name."""
+        return [(task_process_name(number), worker) for worker, number in self._started.items()]
+
     def records(self) -> list[ComponentRecord]:
         """Return one record for all tasks of a name."""
         records = []
@@ -148,6 +158,7 @@ class TaskPool:
             worker = self._idle.pop()
         else:
             worker = self._start(self._numbers)
+            self._started[worker] = self._numbers
             self._numbers += 1
             self._watch.add(worker, lambda: self._advance(worker))
         task.attempts += 1
@@ -185,6 +196,7 @@ class TaskPool:
             error = f"did not end within {limit:g} s" if task.content.pop("expired", False) else outcome.error
             self._ended(worker, task, {"done": False, "error": error})
         self._watch.remove(worker)
+        del self._started[worker]
         worker.close()
 
     def _ended(self, worker: LocalFunction, task: _Task, ending: dict[str, Any]) -> None:

@@ -231,7 +231,10 @@ class Workflow:
         self._nested[chosen] = (workflow, tuple(dependencies))
 
     def launch(
-        self, timeout_s: float | None = None, on_progress: Callable[[Progress], None] | None = None
+        self,
+        timeout_s: float | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_log: Callable[[str, str], None] | None = None,
     ) -> dict[str, Any]:
         """Run all components; blocks until they have ended.
 
@@ -241,6 +244,9 @@ class Workflow:
             Stop everything after so many seconds. None: no limit.
         on_progress : callable, optional
             Called with each `Progress` that a component reports.
+        on_log : callable, optional
+            Called with a component's name and each line that it prints, a fifth of a second later at most. Threads
+            print themselves.
 
         Returns
         -------
@@ -286,6 +292,7 @@ class Workflow:
                 grace_s=self._grace_s,
                 task_processes=self._task_processes or len(os.sched_getaffinity(0)),
                 on_progress=on_progress,
+                on_log=on_log,
             )
             if folder is not None:
                 folder.prepare_merge()
