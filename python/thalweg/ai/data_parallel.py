@@ -63,9 +63,14 @@ class DataParallel:
         """Return the model with its gradients averaged over all ranks; all start with the parameters of rank 0."""
         from torch.nn.parallel import DistributedDataParallel
 
-        devices = [self._ranks.local_rank] if self._device == "cuda" else None
+        devices = [next(model.parameters()).device] if self._device == "cuda" else None
         wrapped: torch.nn.Module = DistributedDataParallel(model, device_ids=devices)
         return wrapped
+
+    @staticmethod
+    def failed(error: RuntimeError) -> bool:
+        """Tell whether an error is one of communication, which torch.distributed says in words only."""
+        return any(word in str(error).lower() for word in ("gloo", "nccl", "connection", "timed out"))
 
     def waited_too_long(self, error: RuntimeError, name: str) -> WaitTimeoutError:
         """Return what to tell when the other ranks did not take part in a step."""

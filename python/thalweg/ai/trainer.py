@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -13,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from thalweg.ai.config import MODELS, AIConfig
+from thalweg.ai.config import AIConfig
 from thalweg.ai.feed import Feed
 from thalweg.ai.inference import InferenceRecord, serve
+from thalweg.ai.learner import Learner
 from thalweg.ai.replay_buffer import Array, ReplayBuffer
-from thalweg.ai.require_torch import require_torch
 from thalweg.configuration import checked, load
-from thalweg.errors import ConfigError, InvalidError, ShapeError
+from thalweg.errors import ConfigError, InvalidError
 from thalweg.kernels import make_kernel
 from thalweg.ranks import current_ranks
 from thalweg.simulation.even_draws import EvenDraws
@@ -29,7 +27,6 @@ from thalweg.simulation.simulation import STOP_KEY
 if TYPE_CHECKING:
     import torch
 
-    from thalweg.ai.data_parallel import DataParallel
     from thalweg.datastore import DataStore
     from thalweg.datastore.store import HasServerInfo
     from thalweg.results.tracer import Tracer
@@ -93,8 +90,7 @@ class AI:
     The gradients are averaged over the ranks (gloo on CPUs, NCCL on GPUs).
 
     Uses `threads` of torch, by default all usable cores but one, so that a solver beside it has one. Sets torch's
-    number of
-    threads for the whole process.
+    number of threads for the whole process.
 
     Examples
     --------
@@ -127,7 +123,6 @@ class AI:
                 "add it, or give the argument model" if model is None else "remove it, the argument model is given too"
             )
             raise ConfigError(f"AI: model: {fix}")
-        self._torch = require_torch()
         if tracer is None:
             from thalweg.results.tracer import current_tracer
 
@@ -135,7 +130,9 @@ class AI:
         self.name, self.iteration = name, 0
         self._tracer = tracer
         self.ranks = current_ranks(comm)
-        self._set_up(model, seed)
+        self._learner = Learner(name, self.config, self.ranks, seed, model)
+        self._generator = np.random.default_rng(seed + 1009 * self.ranks.rank)
+        self._draws = EvenDraws(seed)
         self.replay = ReplayBuffer(self.config.replay_bytes)
         self._to_samples = to_samples or self._rows
         self._feeds: list[Feed] = []
@@ -147,6 +144,11 @@ class AI:
             self._store = DataStore(name, server_info, tracer=tracer)
         if tracer is not None:
             tracer.record("init", name, start, time.monotonic_ns())
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The model that is trained."""
+        return self._learner.model
 
     @property
     def store(self) -> DataStore:
@@ -253,16 +255,11 @@ class AI:
 
     def predict(self, inputs: Array) -> Array:
         """Return the model's output for `inputs`, samples along the first axis; float32."""
-        torch, start = self._torch, time.monotonic_ns()
-        with torch.no_grad():
-            self.model.eval()
-            chunks = [
-                self.model(torch.from_numpy(np.array(part, np.float32)).to(self._device)).cpu().numpy()
-                for part in np.array_split(inputs, max(1, -(-len(inputs) // 64)))
-            ]
+        start = time.monotonic_ns()
+        output = self._learner.predict(inputs)
         if self._tracer is not None:
             self._tracer.record("infer", self.name, start, time.monotonic_ns(), iteration=self.iteration)
-        return np.concatenate(chunks)
+        return output
 
     def infer(self, num_iters: int | None = None, run_time: float | None = None) -> InferenceRecord:
         """Run inference on batches drawn from the replay buffer, for a number of iterations or for a time.
@@ -319,13 +316,11 @@ class AI:
 
     def set_learning_rate(self, learning_rate: float) -> None:
         """Change the learning rate, for a schedule."""
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate
+        self._learner.set_learning_rate(learning_rate)
 
     def stage_model(self, key: str) -> None:
         """Stage the model's parameters as one vector, shape (parameters,), for `read_model` of an equal model."""
-        vector = self._torch.nn.utils.parameters_to_vector(self.model.parameters())
-        self.store.stage_write(key, vector.detach().cpu().numpy())
+        self.store.stage_write(key, self._learner.parameters())
 
     def read_model(self, key: str, timeout_s: float = 60.0) -> None:
         """Take over the parameters that `stage_model` staged; blocks until they are there.
@@ -337,14 +332,7 @@ class AI:
         WaitTimeoutError
             When they did not come in time.
         """
-        torch = self._torch
-        staged = np.array(self.store.stage_read(key, timeout_s))
-        count = sum(parameter.numel() for parameter in self.model.parameters())
-        if staged.shape != (count,):
-            raise ShapeError(f"AI.read_model: key {key!r} has shape {staged.shape}, the model takes ({count},)")
-        with torch.no_grad():
-            vector = torch.from_numpy(staged).to(self._device)
-            torch.nn.utils.vector_to_parameters(vector, self.model.parameters())
+        self._learner.set_parameters(self.store.stage_read(key, timeout_s), f"AI.read_model: key {key!r}")
 
     def stop_simulation(self, key: str = STOP_KEY) -> None:
         """Tell the simulation to stop (`Simulation.stop_requested`)."""
@@ -354,8 +342,7 @@ class AI:
         """Close the DataStore, and leave the process group of the ranks."""
         if self._store is not None:
             self._store.close()
-        if self._parallel is not None:
-            self._parallel.close()
+        self._learner.close()
 
     def __enter__(self) -> AI:
         return self
@@ -364,34 +351,6 @@ class AI:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _set_up(self, model: torch.nn.Module | None, seed: int) -> None:
-        torch, config = self._torch, self.config
-        torch.manual_seed(seed)
-        torch.set_num_threads(config.threads or max(1, len(os.sched_getaffinity(0)) - 1))
-        if config.device == "cuda" and not torch.cuda.is_available():
-            raise ConfigError("AI: device: torch finds no NVIDIA GPU here; use 'cpu'")
-        if model is None:
-            home, _, attribute = MODELS[config.model.type][1].partition(":")
-            model = getattr(importlib.import_module(home), attribute)(config.model)
-        from thalweg.ai.losses import LOSSES
-
-        device = f"cuda:{self.ranks.local_rank % torch.cuda.device_count()}" if config.device == "cuda" else "cpu"
-        self._device = torch.device(device)
-        self.model = model.to(self._device)
-        self._parallel: DataParallel | None = None
-        self._trained = self.model
-        if self.ranks.size > 1:
-            from thalweg.ai.data_parallel import DataParallel
-
-            self._parallel = DataParallel(self.ranks, config.device)
-            self._trained = self._parallel.wrap(self.model)
-        self._loss = LOSSES[config.loss]
-        self._optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-        )
-        self._generator = np.random.default_rng(seed + 1009 * self.ranks.rank)
-        self._draws = EvenDraws(seed)
 
     def _goes_on(self, done: int, start: float, num_iters: int | None, run_time: float | None) -> bool:
         """Tell whether there is another iteration; with several ranks rank 0 decides, or some would wait for ever."""
@@ -430,27 +389,11 @@ class AI:
         return Pacer([step, filler], mean_s)
 
     def _forward(self) -> float:
-        torch = self._torch
         inputs, _ = self.replay.sample(self.config.batch_size, self._generator)
-        with torch.no_grad():
-            self.model.eval()
-            return float(self.model(torch.from_numpy(inputs).to(self._device)).sum())
+        return float(self._learner.predict(inputs).sum())
 
     def _step(self) -> float:
-        torch = self._torch
-        inputs, targets = self.replay.sample(self.config.batch_size, self._generator)
-        self._trained.train()
-        self._optimizer.zero_grad(set_to_none=True)
-        try:
-            predicted = self._trained(torch.from_numpy(inputs).to(self._device))
-            loss = self._loss(predicted, torch.from_numpy(targets).to(self._device))
-            torch.autograd.backward(loss)
-        except RuntimeError as error:
-            if self._parallel is not None and _is_communication(error):
-                raise self._parallel.waited_too_long(error, self.name) from error
-            raise
-        self._optimizer.step()
-        return float(loss.detach())
+        return self._learner.step(*self.replay.sample(self.config.batch_size, self._generator))
 
     def _rows(self, key: str, value: Array) -> tuple[Array, Array]:
         config = self.config.model
@@ -462,11 +405,6 @@ class AI:
             raise InvalidError(f"AI {self.name!r}: key {key!r} has {flat.size} numbers, the model takes {width}")
         rows = flat[: flat.size // width * width].reshape(-1, width)
         return rows[:, : config.inputs], rows[:, : config.outputs]
-
-
-def _is_communication(error: RuntimeError) -> bool:
-    """Tell whether torch.distributed failed, which says so in words only."""
-    return any(word in str(error).lower() for word in ("gloo", "nccl", "connection", "timed out"))
 
 
 def _check_length(operation: str, num_iters: object, run_time: object) -> None:
