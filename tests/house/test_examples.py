@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from source_tree import ROOT
-from thalweg.kernels import kernel_class
 
 GUIDE = sorted(ROOT.glob("docs/guide/*.md"))
 MARKED = re.compile(r"^<!-- runs as a test -->\n```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
@@ -47,5 +46,5 @@ def test_guide_lists_the_kernels() -> None:
     from thalweg.kernels.registry import _HOME
 
     rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/guide/tour.md").read_text(), flags=re.MULTILINE)
-    built_in = [name for name in _HOME if kernel_class(name).__module__.startswith("thalweg.")]
+    built_in = [name for name, home in _HOME.items() if isinstance(home, str)]
     assert rows == built_in

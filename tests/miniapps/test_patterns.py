@@ -25,7 +25,7 @@ def test_listing_patterns_imports_nothing_heavy():
         "print([p.name for p in PATTERNS.values()], sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one', 'funnel'] []"
+    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one', 'inference-loop', 'funnel'] []"
 
 
 def test_importing_the_package_imports_no_optional_library():
@@ -103,6 +103,24 @@ def test_many_to_one_reads_every_simulation_in_every_update(tmp_path):
             assert written[f"ensemble/{member}/{update}"] >= written[f"trainer/taken/{update - 1}"]
     assert folder.summary["time_per_iteration_s"] >= 0.06
     assert folder.summary["training_s"] == pytest.approx(50 * folder.summary["time_per_iteration_s"])
+
+
+def test_inference_in_the_loop_says_what_a_request_costs(tmp_path):
+    pytest.importorskip("torch")
+    options = PATTERNS["inference-loop"].options(
+        {"clients": 2, "requests": 20, "size_bytes": 4096, "solver_iteration_s": 0.001, "backend": "node-local"}
+    )
+    folder = PATTERNS["inference-loop"].run(options, tmp_path / "run")
+    assert folder.summary["requests"] == 40
+    parts = {row[0]: row for row in folder.tables[0].rows}
+    assert [parts[part][1] for part in parts] == [40] * 4
+    assert parts["round trip"][2] >= parts["wait for the answer"][2]
+    events = folder.events().to_pylist()
+    assert sum(event["kind"] == "infer" for event in events) >= 20
+    left = [event["key"] for event in events if event["kind"] == "delete"]
+    assert sum(key.startswith("answer/") for key in left) == sum(key.startswith("request/") for key in left) == 40
+    with pytest.raises(ConfigError, match="size_bytes 1000 is not a whole number of cells of 16 float32"):
+        PATTERNS["inference-loop"].options({"size_bytes": 1000})
 
 
 def test_a_funnel_finds_more_than_chance(tmp_path):
