@@ -89,7 +89,8 @@ def test_a_folder_that_cannot_be_made_is_one_clear_message(
     [
         (
             ["--backend", "foo"],
-            "run one-to-one: --backend: 'foo' is not a backend; accepted are thalweg, node-local, filesystem, redis, dragon",
+            "run one-to-one: --backend: 'foo' is not a backend; "
+            "accepted are thalweg, node-local, filesystem, redis, dragon",
         ),
         (
             ["--solver-std-s", "0.1"],
