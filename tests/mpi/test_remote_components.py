@@ -187,3 +187,27 @@ def test_ranks_submit_tasks_report_progress_and_record_events(mpi, tmp_path):
         """,
     )
     assert told == [[1, 10], 1, [0, 0, 0, 1, 1, 1]]
+
+
+def test_ranks_are_spread_over_the_nodes_of_the_job(mpi, tmp_path):
+    """Two names of this machine stand for two nodes: the host list, the open listener and the ranks' pins are real."""
+    told = run_script(
+        mpi,
+        tmp_path,
+        """
+        import json, os
+        from thalweg import Workflow
+        from thalweg.workflow import Resources
+        cpus = tuple(os.sched_getaffinity(0))[:2]
+        w = Workflow("w", resources=Resources(("localhost", "127.0.0.1"), cpus, ()))
+
+        @w.component(type="remote", nodes=2, processes_per_node=2)
+        def solver():
+            from thalweg.ranks import current_ranks
+            ranks = current_ranks()
+            return ranks.size, sum(ranks.gather(ranks.rank))
+
+        print(json.dumps(w.launch(timeout_s=60)))
+        """,
+    )
+    assert told == {"solver": [[4, 6]] * 4}
