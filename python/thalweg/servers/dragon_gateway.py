@@ -1,8 +1,8 @@
 """The program inside a Dragon run-time that owns the dictionary and serves the processes outside.
 
 Components are not started by Dragon. A process from outside can attach to a Dragon dictionary by taking over the
-environment of one inside, but only to one run-time in its life, and when it is killed in the middle of a message the
-dictionary's manager waits for the rest of it for ever. So the dictionary's clients are threads of this program.
+environment of one inside, but only to one run-time in its life, and it may be killed at any moment, also in the middle
+of a message to the dictionary's manager. So the dictionary's clients are threads of this program.
 """
 
 from __future__ import annotations
