@@ -76,20 +76,28 @@ def latency(groups: Sequence[tuple[str, Events]]) -> Figure:
     return figure
 
 
-def line_chart(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], x: str, y: str) -> Figure:
-    """Named series of points, both axes logarithmic."""
-    figure = _figure(x, y)
-    for place, (name, points) in enumerate(series):
-        figure.add_scatter(
-            x=[point[0] for point in points],
-            y=[point[1] for point in points],
-            mode="lines+markers",
-            name=name,
-            line={"color": PALETTE[place % len(PALETTE)], "width": 2},
-            hovertemplate="%{x:.4g}: %{y:.4g}",
-        )
-    _logarithmic(figure)
-    figure.update_xaxes(type="log")
+def panels(titles: Sequence[str], across: int, x: str, y: str) -> Figure:
+    """Empty axes side by side, `across` in a row, which share what is to the right and upwards."""
+    from plotly.subplots import make_subplots
+
+    down = -(-len(titles) // across)
+    figure = make_subplots(
+        rows=down,
+        cols=across,
+        subplot_titles=titles,
+        shared_yaxes="all",
+        horizontal_spacing=0.03,
+        vertical_spacing=0.18,
+    )
+    _dress(figure, x, "")
+    figure.update_yaxes(title=y, col=1)
+    figure.update_annotations(font={"size": 13})
+    # the legend stands above the titles of the panels
+    figure.update_layout(
+        height=90 + 290 * down,
+        margin={"t": 72},
+        legend={"yref": "container", "y": 0.995, "yanchor": "top"},
+    )
     return figure
 
 
@@ -204,6 +212,12 @@ def _figure(x: str, y: str) -> Figure:
     from plotly.graph_objects import Figure
 
     figure = Figure()
+    _dress(figure, x, y)
+    return figure
+
+
+def _dress(figure: Figure, x: str, y: str) -> None:
+    """Give a figure the look that all have."""
     figure.update_layout(
         height=340,
         margin={"l": 70, "r": 44, "t": 16, "b": 50},
@@ -217,7 +231,6 @@ def _figure(x: str, y: str) -> Figure:
     line = {"gridcolor": "#e3e7ec", "linecolor": "#9aa4b0", "ticks": "outside", "zeroline": False, "automargin": True}
     figure.update_xaxes(title=x, **line)
     figure.update_yaxes(title=y, **line)
-    return figure
 
 
 def _logarithmic(figure: Figure) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from thalweg.report import charts
 from thalweg.report.page import picture, write_page
 from thalweg.report.recorded import Recorded
+from thalweg.results import RunFolder
 
 
 def write_report(folder: Path) -> Path:
@@ -43,7 +44,7 @@ def write_report(folder: Path) -> Path:
             "facts": facts,
             "summary": {key: value for key, value in run.folder.summary.items() if not isinstance(value, (dict, list))},
             "components": run.folder.components,
-            "log_tails": _log_tails(run),
+            "log_tails": log_tails(run.folder),
             "tables": [*run.folder.tables, run.statistics()],
             "charts": _charts(run),
             "pictures": _pictures(run),
@@ -93,11 +94,11 @@ def _files(run: Recorded) -> list[dict[str, str]]:
     return [{"title": title, "path": path} for title, path in known if (run.path / path).is_file()]
 
 
-def _log_tails(run: Recorded) -> dict[str, str]:
-    """The last lines of the log of each component that did not end well."""
+def log_tails(run: RunFolder) -> dict[str, str]:
+    """The last lines of the log of each component that did not end well, by ``name[rank]``."""
     tails = {}
-    for component in run.folder.components:
-        if component.status != "done" and component.log and (run.path / component.log).is_file():
+    for component in run.components:
+        if component.status not in ("done", "cancelled") and component.log and (run.path / component.log).is_file():
             text = (run.path / component.log).read_text(encoding="utf-8", errors="replace")
             tails[f"{component.name}[{component.rank}]"] = "\n".join(text.splitlines()[-20:])
     return tails
