@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thalweg.report.charts import panels
-from thalweg.report.sweep_figures import SIZE, Mark, Panel, Series, SweepFigure
+from thalweg.report.sweep_panels import SIZE, Drawing, Mark, Panel, Series
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 _MOST_ACROSS = 4
 
 
-def chart(figure: SweepFigure) -> Figure:
+def chart(drawing: Drawing) -> Figure:
     """Draw the panels side by side, with one legend; a click in it takes a line out of all panels."""
-    across = min(len(figure.panels), _MOST_ACROSS)
-    drawn = panels([panel.title for panel in figure.panels], across, SIZE, figure.panels[0].y)
+    across = min(len(drawing.panels), _MOST_ACROSS)
+    drawn = panels([panel.title for panel in drawing.panels], across, SIZE, drawing.panels[0].y)
     named: set[str] = set()
-    for place, panel in enumerate(figure.panels):
+    for place, panel in enumerate(drawing.panels):
         at = {"row": place // across + 1, "col": place % across + 1}
         for line in panel.series:
             drawn.add_scatter(**_trace(line, panel), showlegend=line.name not in named, **at)
@@ -32,12 +32,12 @@ def chart(figure: SweepFigure) -> Figure:
                 annotation_position="bottom right",
                 **at,
             )
-    sizes = figure.ticks_mb
-    kind = "log" if figure.logarithmic else "linear"
-    drawn.update_xaxes(type="log", range=figure.x_range, tickvals=sizes, ticktext=[f"{size:g}" for size in sizes])
-    drawn.update_yaxes(type=kind, range=figure.y_range, tickformat="~g")
-    if figure.logarithmic:
-        drawn.update_yaxes(dtick=1 if figure.y_range[1] - figure.y_range[0] > 2 else "D2")
+    sizes = drawing.ticks_mb
+    kind = "log" if drawing.logarithmic else "linear"
+    drawn.update_xaxes(type="log", range=drawing.x_range, tickvals=sizes, ticktext=[f"{size:g}" for size in sizes])
+    drawn.update_yaxes(type=kind, range=drawing.y_range, tickformat="~g")
+    if drawing.logarithmic:
+        drawn.update_yaxes(dtick=1 if drawing.y_range[1] - drawing.y_range[0] > 2 else "D2")
     return drawn
 
 

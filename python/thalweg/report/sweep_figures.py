@@ -2,116 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from thalweg.report.sweep_panels import Drawing, Mark, Panel, Series
 from thalweg.results import ResultTable, SweepPoint
 from thalweg.results.sweep_summaries import Spread
 
 _WORK_COLOUR = "#555555"
 #: The backend that others are compared with, where it is among them.
 BASELINE = "thalweg"
-SIZE = "size of an array / MB"
 _SPEED = "throughput of one process / (GB/s)"
-#: Values this far apart are read on a logarithmic axis.
-_LOGARITHMIC_FROM = 4.0
 #: Medians over fewer arrays than this are not free of how a run starts.
 _FEW = 10
-#: Sizes that are closer than this have one label between them.
-_LABELS_APART = 1.5
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One point of a line: size of the array in MB, median and range in the unit of its panel, what it rests on."""
-
-    size_mb: float
-    spread: Spread
-    rests_on: str
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line of a panel; marks in the order of their sizes."""
-
-    name: str
-    colour: str
-    marks: Sequence[Mark]
-    dashed: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes: the size of an array to the right, `y` (a quantity and its unit) upwards."""
-
-    title: str
-    y: str
-    series: Sequence[Series]
-    #: a horizontal line: where it is, and what it says
-    reference: tuple[float, str] | None = None
-
-    @property
-    def unit(self) -> str:
-        """The unit of `y`."""
-        return self.y.rpartition(" / ")[2].strip("()")
-
-    @property
-    def values(self) -> list[float]:
-        """Everything that must be on the axis."""
-        marked = [value for line in self.series for mark in line.marks for value in mark.spread]
-        return marked + ([self.reference[0]] if self.reference else [])
 
 
 @dataclass(frozen=True)
 class SweepFigure:
-    """One figure of the paper as this sweep has it: panels that share their axes, and what can be read from them."""
+    """One figure of the paper as this sweep has it, and what can be read from it."""
 
     number: int
     title: str
     note: str
     #: what the paper says of its own figure
     paper: str
-    panels: Sequence[Panel]
+    drawing: Drawing
     reading: ResultTable
-
-    @property
-    def _values(self) -> list[float]:
-        return [value for panel in self.panels for value in panel.values if value > 0]
-
-    @property
-    def logarithmic(self) -> bool:
-        """Is the y axis read better with decades?"""
-        return max(self._values) / min(self._values) >= _LOGARITHMIC_FROM
-
-    @property
-    def y_range(self) -> tuple[float, float]:
-        """Ends of the y axis, their logarithms to the base 10 where it is logarithmic."""
-        low, high = min(self._values), max(self._values)
-        if self.logarithmic:
-            return math.log10(low) - 0.1, math.log10(high) + 0.1
-        room = 0.1 * (high - low) or 0.05 * high
-        return low - 2 * room, high + room
-
-    @property
-    def x_range(self) -> tuple[float, float]:
-        """Logarithms of the ends of the x axis to the base 10."""
-        return math.log10(self.sizes_mb[0]) - 0.12, math.log10(self.sizes_mb[-1]) + 0.12
-
-    @property
-    def ticks_mb(self) -> list[float]:
-        """Those sizes whose labels do not run into each other."""
-        shown: list[float] = []
-        for size_mb in self.sizes_mb:
-            if not shown or size_mb >= _LABELS_APART * shown[-1]:
-                shown.append(size_mb)
-        return shown
-
-    @property
-    def sizes_mb(self) -> list[float]:
-        """Sizes that were measured, smallest first."""
-        return sorted({mark.size_mb for panel in self.panels for line in panel.series for mark in line.marks})
 
 
 def sweep_figures(pattern: str, points: Sequence[SweepPoint], colours: Mapping[str, str]) -> list[SweepFigure]:
@@ -129,7 +46,7 @@ def sweep_figures(pattern: str, points: Sequence[SweepPoint], colours: Mapping[s
     usable = [point for point in points if point.measured and {"backend", "size_bytes"} <= point.options.keys()]
     made = {"one-to-one": (_figure_3, _figure_4), "many-to-one": (_figure_5, _figure_6)}.get(pattern, ())
     found = [make(usable, colours) for make in made if usable]
-    return [figure for figure in found if figure.sizes_mb]
+    return [figure for figure in found if figure.drawing.sizes_mb]
 
 
 def _figure_3(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> SweepFigure:
@@ -164,7 +81,9 @@ def _figure_4(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> Sweep
             rows.append([kind, size_mb, _over(list(spent.values())).median if spent else None, *shares])
     columns = ["operation", "size / MB", "one iteration / ms", *(f"{backend} / %" for backend in backends)]
     reading = ResultTable("One array, as a share of one iteration", columns, rows)
-    return SweepFigure(4, "Compute against transport time of one array", _moved(points), paper, panels, reading)
+    return SweepFigure(
+        4, "Compute against transport time of one array", _moved(points), paper, Drawing(panels), reading
+    )
 
 
 def _figure_5(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> SweepFigure:
@@ -214,12 +133,12 @@ def _figure_6(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> Sweep
         "Training time per iteration, many-to-one",
         note,
         paper,
-        panels,
+        Drawing(panels),
         ResultTable("Fastest at each size", columns, rows),
     )
 
 
-def _speeds(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> tuple[list[Panel], ResultTable]:
+def _speeds(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> tuple[Drawing, ResultTable]:
     backends = _backends(points)
     default = _default(backends)
     panels, rows = [], []
@@ -233,7 +152,7 @@ def _speeds(points: Sequence[SweepPoint], colours: Mapping[str, str]) -> tuple[l
             best = max(values.values(), key=lambda spread: spread.median)
             rows.append([kind, size_mb, _best(values, lowest=False), best.median, *_ratios(values, backends, default)])
     columns = ["operation", "size / MB", "fastest", "GB/s", *_headings(backends, default)]
-    return panels, ResultTable("Fastest at each size", columns, rows)
+    return Drawing(panels), ResultTable("Fastest at each size", columns, rows)
 
 
 Measure = Callable[[SweepPoint], Spread | None]

@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from thalweg.errors import InvalidError
-from thalweg.report.charts import PALETTE, fragment
+from thalweg.report.charts import fragment
 from thalweg.report.page import write_page
-from thalweg.report.run_page import log_tails
+from thalweg.report.recorded_sweep import RecordedSweep, backend_colours, heading, scaled
+from thalweg.report.run_page import failures
 from thalweg.report.sweep_charts import chart
 from thalweg.report.sweep_figures import SweepFigure, sweep_figures
 from thalweg.report.sweep_prints import print_figure
-from thalweg.results import ResultTable, RunFolder, SweepFolder, SweepPoint, measures_of, sweep_points
+from thalweg.results import ResultTable, RunFolder, SweepFolder, measures_of
 
-_SCALES = (("_bytes_per_s", "(GB/s)", 1e-9), ("_s", "ms", 1e3), ("_bytes", "MB", 1e-6))
 _AXES = {"size_bytes": "sizes", "backend": "backends", "simulations": "numbers of simulations"}
 PAGE = "report.html"
-
-
-@dataclass(frozen=True)
-class RecordedSweep:
-    """One sweep, read."""
-
-    folder: SweepFolder
-
-    @cached_property
-    def points(self) -> list[SweepPoint]:
-        return sweep_points(self.folder.path)
-
-    @property
-    def name(self) -> str:
-        return f"{self.folder.pattern} ({self.folder.path.absolute().name})"
-
-    @property
-    def status(self) -> str:
-        """How it ended; a sweep that says that it is running, though nothing holds its folder, was killed."""
-        if self.folder.status == "running" and not self.folder.held():
-            return "interrupted"
-        return self.folder.status
-
-    def run_status(self, status: str) -> str:
-        """How one of its runs ended, read in the same way."""
-        return self.status if status == "running" else status
 
 
 def write_sweep_report(folders: Sequence[Path], out: Path | None = None) -> Path:
@@ -108,14 +80,6 @@ def sweep_tables(folders: Sequence[Path]) -> list[ResultTable]:
     return [_medians(RecordedSweep(SweepFolder.open(Path(folder)))) for folder in folders]
 
 
-def backend_colours(sweeps: Sequence[RecordedSweep]) -> dict[str, str]:
-    """One colour a backend, the same in all figures."""
-    backends = dict.fromkeys(
-        point.options["backend"] for sweep in sweeps for point in sweep.points if "backend" in point.options
-    )
-    return {backend: PALETTE[place % len(PALETTE)] for place, backend in enumerate(backends)}
-
-
 def _shown(figure: SweepFigure, target: Path) -> dict[str, Any]:
     """What the page says of a figure; writes its files."""
     from markupsafe import Markup
@@ -124,9 +88,9 @@ def _shown(figure: SweepFigure, target: Path) -> dict[str, Any]:
         "title": f"Figure {figure.number}: {figure.title}",
         "note": figure.note,
         "paper": figure.paper,
-        "html": Markup(fragment(chart(figure))),
+        "html": Markup(fragment(chart(figure.drawing))),
         "reading": figure.reading,
-        "files": [file.name for file in print_figure(figure, target)],
+        "files": [file.name for file in print_figure(figure.drawing, target)],
     }
 
 
@@ -148,18 +112,18 @@ def _medians(sweep: RecordedSweep) -> ResultTable:
     names = [name for name in rows[0] if any(row.get(name) is not None for row in rows)] if rows else []
     return ResultTable(
         f"{sweep.folder.pattern}: medians over repeats",
-        [_heading(name) for name in names],
-        [[_scaled(name, row.get(name)) for name in names] for row in rows],
+        [heading(name) for name in names],
+        [[scaled(name, row.get(name)) for name in names] for row in rows],
     )
 
 
 def _runs(sweep: RecordedSweep) -> ResultTable:
     runs = sweep.folder.runs
     axes = [name for name in runs[0].point if name != "repeat"] if runs else []
-    columns = [*(_heading(name) for name in axes), "repeat", "status", "elapsed / s", "folder"]
+    columns = [*(heading(name) for name in axes), "repeat", "status", "elapsed / s", "folder"]
     rows: list[list[Any]] = [
         [
-            *(_scaled(name, run.point.get(name)) for name in axes),
+            *(scaled(name, run.point.get(name)) for name in axes),
             run.point.get("repeat"),
             sweep.run_status(run.status),
             run.elapsed_s if run.status != "pending" else None,
@@ -171,26 +135,12 @@ def _runs(sweep: RecordedSweep) -> ResultTable:
 
 
 def _failures(sweep: RecordedSweep) -> list[dict[str, Any]]:
-    """Each run that has no results: why, and the last lines of the components that failed."""
+    """Each run that began and has no results: why, and what its components that failed said last."""
     found = []
     for run in sweep.folder.runs:
         status = sweep.run_status(run.status)
-        if status not in ("done", "pending"):
+        if status not in ("done", "pending", "running"):
             path = sweep.folder.path / run.folder
-            tails = log_tails(RunFolder.open(path)) if (path / "run.json").exists() else {}
-            found.append({"folder": run.folder, "status": status, "error": run.error or "", "log_tails": tails})
+            parts = failures(RunFolder.open(path)) if (path / "run.json").exists() else []
+            found.append({"name": run.folder, "status": status, "error": run.error or "", "tail": "", "parts": parts})
     return found
-
-
-def _heading(name: str) -> str:
-    for ending, unit, _ in _SCALES:
-        if name.endswith(ending):
-            return f"{name.removesuffix(ending).replace('_', ' ')} / {unit}"
-    return name.replace("_", " ")
-
-
-def _scaled(name: str, value: Any) -> Any:
-    for ending, _, factor in _SCALES:
-        if name.endswith(ending) and value is not None:
-            return value * factor
-    return value

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thalweg.report.sweep_figures import SIZE, SweepFigure
+from thalweg.report.sweep_panels import SIZE, Drawing
 
 _PANEL_INCHES = (4.2, 3.4)
 _MOST_ACROSS = 4
 
 
-def print_figure(figure: SweepFigure, target: Path) -> list[Path]:
+def print_figure(drawing: Drawing, target: Path) -> list[Path]:
     """Write ``target.png`` and ``target.svg``; each replaces an earlier one at once.
 
     Returns
@@ -20,14 +20,14 @@ def print_figure(figure: SweepFigure, target: Path) -> list[Path]:
     """
     from matplotlib.figure import Figure
 
-    count = len(figure.panels)
+    count = len(drawing.panels)
     across = min(count, _MOST_ACROSS)
     down = -(-count // across)
     width, height = _PANEL_INCHES
     drawn = Figure(figsize=(width * across, height * down + 0.4), layout="constrained", dpi=150)
     grid = drawn.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
     handles = {}
-    for axes, panel in zip(grid[:count], figure.panels, strict=True):
+    for axes, panel in zip(grid[:count], drawing.panels, strict=True):
         for line in panel.series:
             medians = [mark.spread.median for mark in line.marks]
             below = [mark.spread.median - mark.spread.least for mark in line.marks]
@@ -52,9 +52,9 @@ def print_figure(figure: SweepFigure, target: Path) -> list[Path]:
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[count:]:
         axes.set_visible(False)
-    _scale(grid[0], figure)
+    _scale(grid[0], drawing)
     drawn.supxlabel(SIZE, fontsize=10)
-    drawn.supylabel(figure.panels[0].y, fontsize=10)
+    drawn.supylabel(drawing.panels[0].y, fontsize=10)
     drawn.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=6, frameon=False, fontsize=9)
     files = []
     for kind in ("png", "svg"):
@@ -67,21 +67,21 @@ def print_figure(figure: SweepFigure, target: Path) -> list[Path]:
     return files
 
 
-def _scale(axes: object, figure: SweepFigure) -> None:
+def _scale(axes: object, drawing: Drawing) -> None:
     """Set the axes that all panels share."""
     from matplotlib.axes import Axes
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     assert isinstance(axes, Axes)
     plain = FuncFormatter(lambda value, _: f"{value:g}")
-    low, high = figure.x_range
+    low, high = drawing.x_range
     axes.set_xscale("log")
     axes.set_xlim(10**low, 10**high)
-    axes.xaxis.set_major_locator(FixedLocator(figure.ticks_mb))
+    axes.xaxis.set_major_locator(FixedLocator(drawing.ticks_mb))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(plain)
-    low, high = figure.y_range
-    if figure.logarithmic:
+    low, high = drawing.y_range
+    if drawing.logarithmic:
         axes.set_yscale("log")
         axes.set_ylim(10**low, 10**high)
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high - low > 2 else (1.0, 2.0, 5.0)))
