@@ -34,7 +34,7 @@ def test_figure_3_is_bytes_by_time_of_the_median_array(tmp_path: Path) -> None:
     assert marks(found[3], 1) == {"thalweg": [(1, 2.0), (4, 2.0)], "redis": [(1, 0.5), (4, 0.5)]}
     assert found[3].reading.columns == ["operation", "size / MB", "fastest", "GB/s", "redis : thalweg"]
     assert found[3].reading.rows[0] == ["write", 1, "thalweg", pytest.approx(1), pytest.approx(0.25)]
-    assert "the median over 5 arrays" in found[3].note
+    assert "The median array of each run; 5 arrays a point, which are few" in found[3].note
     assert "nothing is known of the spread" in found[3].note
 
 

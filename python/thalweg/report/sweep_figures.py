@@ -244,7 +244,7 @@ def _moved(points: Sequence[SweepPoint]) -> str:
     """How many arrays a point stands for."""
     counts = [point.events(kind) for point in points for kind in ("write", "read") if point.events(kind)]
     fewest, most = min(counts, default=0), max(counts, default=0)
-    told = f"Each point is the median over {fewest if fewest == most else f'{fewest} to {most}'} arrays"
+    told = f"The median array of each run; {fewest if fewest == most else f'{fewest} to {most}'} arrays a point"
     if fewest < _FEW:
         told += ", which are few: a run's first ones touch fresh memory and are slow"
     return f"{told}. {_repeats(points)}"
