@@ -48,6 +48,7 @@ def print_figure(drawing: Drawing, target: Path) -> list[Path]:
             axes.axhline(position, color="#555555", linewidth=1, linestyle=":")
             axes.text(0.99, position, words, transform=axes.get_yaxis_transform(), ha="right", va="top", fontsize=8)
         axes.set_title(panel.title, fontsize=10, loc="left")
+        axes.tick_params(labelbottom=True)  # also where no panel is below
         axes.grid(True, color="#dddddd", linewidth=0.7)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[count:]:
