@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import thalweg
-from invented_run import make_run
+from invented_run import make_run, make_sweep
+from thalweg.cli.examination import mpi_version
 
 COMMANDS = ["demo", "compare", "report", "serve", "doctor", "bench transport", "run"]
 
@@ -41,7 +42,16 @@ def test_version_is_printed() -> None:
             "bench: size 1001 bytes is not a multiple of 8, the size of an element",
         ),
         (["compare", "one"], 2, "compare: 1 folder was given; expected two or more"),
-        (["report", "nowhere"], 1, "RunFolder.open: nowhere/run.json is not there; give the folder of a run"),
+        (
+            ["report", "nowhere"],
+            2,
+            "report: nowhere does not exist; give the folder of a run or of a sweep, such as runs/demo",
+        ),
+        (
+            ["compare", "nowhere", "elsewhere"],
+            2,
+            "compare: nowhere does not exist; give the folder of a run or of a sweep, such as runs/demo",
+        ),
         (
             ["serve", "--listen", "127.0.0.1:0"],
             2,
@@ -87,6 +97,63 @@ def test_doctor_writes_only_json_to_standard_output() -> None:
         frozenset({"item", "found", "version", "needed_for", "how_to_get"})
     }
     assert {"python", "redis-server", "torch", "hiredis", "memfd"} <= {row["item"] for row in content["rows"]}
+
+
+def test_doctor_fits_a_usual_terminal_and_tells_of_everything_used() -> None:
+    done = thalweg("doctor", "--json", "-")
+    assert max(map(len, done.stderr.splitlines())) <= 100
+    items = {row["item"] for row in json.loads(done.stdout)["rows"]}
+    assert {"Open MPI", "MPICH", "srun", "mpi4py", "h5py", "h5py with MPI", "redis-server", "dragonhpc"} <= items
+    assert {"chromium", "CuPy", "dpnp", "GPUs"} <= items
+
+
+@pytest.mark.parametrize(
+    ("answer", "versions"),
+    [
+        ("mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n", ("4.1.4", None)),
+        ("HYDRA build details:\n    Version:                                 4.0.2\n", (None, "4.0.2")),
+        ("mpirun: command of something else 1.2.3\n", (None, None)),
+    ],
+)
+def test_an_mpi_is_known_by_what_its_launcher_says(answer: str, versions: tuple[str | None, str | None]) -> None:
+    assert tuple(mpi_version(name, answer) for name in ("Open MPI", "MPICH")) == versions
+
+
+def test_folders_without_a_run_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    run = make_run(tmp_path / "run")
+    (make_run(tmp_path / "cut") / "events.parquet").unlink()
+    make_sweep(tmp_path / "sweep", "one-to-one", {"backend": ["thalweg"]})
+    wanted = "give the folder of a run or of a sweep, such as runs/demo"
+    for arguments, message in (
+        (["report", "empty"], f"report: empty holds neither run.json nor sweep.json; {wanted}"),
+        (["report", "file"], f"report: file is a file; {wanted}"),
+        (["compare", run.name, "empty"], f"compare: empty holds neither run.json nor sweep.json; {wanted}"),
+        (
+            ["report", "cut"],
+            "report: cut holds a run that goes on, or was killed before it was merged (no events.parquet); "
+            "wait for its end, or run it again",
+        ),
+        (["compare", "run", "sweep"], "compare: run is a run, sweep is a sweep; give runs only, or sweeps only"),
+    ):
+        done = thalweg(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"thalweg: error: {message}\n")
+
+
+def test_sweeps_are_reported_together_and_compared(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_sweep(tmp_path / name, "one-to-one", {"backend": ["thalweg", "redis"]})
+    done = thalweg("report", "a", "b", "--out", "both.html", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "both.html").exists()
+    done = thalweg("compare", "a", "b", "--out", "compare.html", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "compare.html").exists()
+    rows = json.loads(done.stdout)["rows"]
+    assert {(row["sweep"], row["backend"]) for row in rows} == {
+        (folder, backend) for folder in ("a", "b") for backend in ("thalweg", "redis")
+    }
 
 
 def test_piped_output_has_no_colours_and_no_progress() -> None:

@@ -48,6 +48,6 @@ def test_operations_are_beside_those_of_the_first_run(tmp_path: Path) -> None:
 
 
 def test_throughput_of_runs_has_a_logarithmic_axis() -> None:
-    figure = charts.bars(["write"], [("a", [0.001]), ("b", [None])], "GB/s", axis="log")
+    figure = charts.bars(["write"], [("a", [0.001]), ("b", [None])], "operation", "throughput / (GB/s)", axis="log")
     assert figure.layout.yaxis.type == "log"
     assert figure.layout.yaxis.range[0] < -3, "the shortest bar has a height"

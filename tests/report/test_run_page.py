@@ -8,16 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from invented_run import make_run
+from invented_run import make_ensemble, make_run
+from pages import without_library
 from thalweg.errors import CorruptDataError, NotFoundError
 from thalweg.report import charts, write_report
 from thalweg.report.recorded import Recorded
-from thalweg.results import RunFolder
-
-
-def without_library(page: str) -> str:
-    """The page less the plotting library that it carries."""
-    return re.sub(r"<script>/\*\*.*?</script>", "", page, count=1, flags=re.DOTALL)
+from thalweg.results import ComponentRecord, RunFolder
 
 
 def test_page_names_no_address_of_the_network(tmp_path: Path) -> None:
@@ -106,3 +102,40 @@ def test_report_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"format": "thalweg-run/999"}')
     with pytest.raises(CorruptDataError, match="thalweg-run/999"):
         write_report(tmp_path)
+
+
+def test_a_failed_rank_is_told_with_its_error_and_its_log(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    for rank in (0, 1):
+        with run.tracer("solver", rank) as tracer:
+            tracer.record("compute", "step", run.start_ns, run.start_ns + 1000)
+    (run.logs / "solver.log").write_text("".join(f"line {number}\n" for number in range(30)))
+    run.components = [
+        ComponentRecord("solver", "remote", 0, "stopped", -15, 1.0, "logs/solver.log"),
+        ComponentRecord("solver", "remote", 1, "failed", 3, 1.0, "logs/solver.log", "exit status 3"),
+        ComponentRecord("dock", "task", 0, "done", 0, 7.5),
+    ]
+    run.finish("failed")
+    text = without_library(write_report(run.path).read_text())
+    failure = text.split('<section class="card failed">')[1].split("</section>")[0]
+    assert "solver[1]" in failure
+    assert "exit status 3" in failure
+    assert "line 29" in failure
+    assert "line 9\n" not in failure
+    assert text.count('<section class="card failed">') == 1, "who was stopped for it did not fail"
+    assert "A row of type task stands for all tasks of its name" in text
+    assert "<td>solver[0]</td>" in text
+
+
+def test_members_of_an_ensemble_share_a_line_where_there_are_many(tmp_path: Path) -> None:
+    many = Recorded(make_ensemble(tmp_path / "many", members=12)).events
+    assert many.lanes == [*(f"simulation-{number}" for number in range(12)), "trainer"]
+    assert [(name, len(events)) for name, events in many.operations(moving=True)] == [
+        ("simulation (all 12) write", 240),
+        ("trainer read", 1),
+    ]
+    few = Recorded(make_ensemble(tmp_path / "few", members=3)).events
+    assert [name for name, _ in few.operations(moving=True)] == [
+        *(f"simulation-{number} write" for number in range(3)),
+        "trainer read",
+    ]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
 
+#: The width of a usual terminal.
+_MOST_COLUMNS = 98
+
 
 @command
 def doctor(json_path: JsonOption = None) -> None:
@@ -18,6 +21,7 @@ def doctor(json_path: JsonOption = None) -> None:
     from thalweg.cli.output import Output
 
     output = Output(json_path)
+    output.console.width = min(output.console.width, _MOST_COLUMNS)  # long cells wrap
     found = examine()
     output.table(
         "This machine",

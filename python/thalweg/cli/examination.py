@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
 import resource
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from thalweg.sizes import format_size
 
 _ASK_S = 10.0
+_MPI_SAYS = {"Open MPI": r"\(Open MPI\)\s+(\S+)", "MPICH": r"HYDRA build details:\s+Version:\s+(\S+)"}
 
 
 class Item(NamedTuple):
@@ -35,22 +37,33 @@ def examine() -> list[Item]:
         ("pyarrow", "event files of a run", "pip install thalweg"),
         ("matplotlib", "figures", "pip install thalweg"),
         ("torch", "AI components, the demo", "pip install 'thalweg[ai]'"),
-        ("redis", "DataStore backend redis", "pip install 'thalweg[redis]'"),
+        ("redis", "backend redis", "pip install 'thalweg[redis]'"),
         ("hiredis", "quick reads from Redis", "pip install 'thalweg[redis]'"),
-        ("dragonhpc", "DataStore backend dragon", "pip install 'thalweg[dragon]'"),
-        ("mpi4py", "peer MPICH in bench transport", "pip install mpi4py mpich"),
+        ("dragonhpc", "backend dragon", "pip install 'thalweg[dragon]'"),
+        ("mpi4py", "collectives, IO with MPI", "pip install 'thalweg[mpi]'"),
+        ("h5py", "IO kernels", "pip install 'thalweg[io]'"),
+    ]
+    peers = [
         ("iceoryx2", "peer in bench transport", "pip install iceoryx2"),
-        ("pyzmq", "peer ZeroMQ in bench transport", "pip install pyzmq"),
+        ("pyzmq", "peer in bench transport", "pip install pyzmq"),
         ("lmdb", "peer in bench transport", "pip install lmdb"),
     ]
     return [
         Item("python", sys.version_info >= (3, 10), platform.python_version(), "everything", "Python 3.10 or newer"),
         _native(),
         *(_library(*library) for library in libraries),
-        _program("redis-server", ["--version"], "DataStore backend redis", "apt-get install redis-server"),
-        _program("mpiexec", ["--version"], "peer MPICH in bench transport", "pip install mpi4py mpich"),
-        _program("cargo", ["--version"], "building from source", "https://rustup.rs"),
+        _parallel_hdf5(),
+        _program("redis-server", ["--version"], "backend redis", "apt-get install redis-server"),
+        _mpi("Open MPI", "mpirun.openmpi", "apt-get install openmpi-bin"),
+        _mpi("MPICH", "mpirun.mpich", "apt-get install mpich"),
+        _program("srun", ["--version"], "remote components", "a cluster with Slurm"),
         _program("nvidia-smi", ["--query-gpu=name", "--format=csv,noheader"], "kernels on cuda", "an NVIDIA driver"),
+        _library_named("CuPy", "cupy", "kernels on cuda", "pip install cupy-cuda12x"),
+        _library_named("dpnp", "dpnp", "kernels on xpu", "pip install dpnp"),
+        _gpus(),
+        _program("cargo", ["--version"], "building from source", "https://rustup.rs"),
+        _program("chromium", ["--version"], "tests of the reports", "apt-get install chromium"),
+        *(_library(*library) for library in peers),
         _memfd(),
         _huge_pages(),
         _shared_memory(),
@@ -77,18 +90,75 @@ def _library(name: str, needed_for: str, how: str) -> Item:
         return Item(name, False, "", needed_for, how)
 
 
+def _library_named(item: str, prefix: str, needed_for: str, how: str) -> Item:
+    """A library whose package is called differently for each version of what it drives, such as ``cupy-cuda12x``."""
+    for package in importlib.metadata.distributions():
+        name = package.metadata["Name"] or ""
+        if name == prefix or name.startswith(f"{prefix}-"):
+            return Item(item, True, f"{name} {package.version}", needed_for, how)
+    return Item(item, False, "", needed_for, how)
+
+
+def _parallel_hdf5() -> Item:
+    """Whether h5py was built with MPI; asked of another process, as it would load MPI into this one."""
+    item, needed_for = "h5py with MPI", "IO with MPI, one file"
+    how = "HDF5_MPI=ON CC=mpicc pip install --no-binary=h5py h5py"
+    answer = _answer([sys.executable, "-c", "import h5py; print(h5py.get_config().mpi, h5py.version.hdf5_version)"])
+    parallel, _, version = (answer or "").strip().partition(" ")
+    return Item(item, parallel == "True", f"HDF5 {version}" if parallel == "True" else "", needed_for, how)
+
+
+def _mpi(item: str, program: str, how: str) -> Item:
+    """An MPI's launcher: Debian's by its own name, else ``mpirun`` when it is of that MPI."""
+    needed_for = "remote components, MPI"
+    for name in (program, "mpirun"):
+        for path in (str(Path(sys.executable).parent / name), shutil.which(name)):
+            answer = _answer([path, "--version"]) if path and Path(path).exists() else None
+            if answer is not None and (version := mpi_version(item, answer)):
+                return Item(item, True, f"{version} ({name})", needed_for, how)
+    return Item(item, False, "", needed_for, how)
+
+
+def mpi_version(item: str, answer: str) -> str | None:
+    """The version in what ``mpirun --version`` says, when it speaks for that MPI."""
+    own = re.search(
+        r"\(Open MPI\)\s+(\S+)" if item == "Open MPI" else r"HYDRA build details:\s+Version:\s+(\S+)", answer
+    )
+    return own.group(1) if own else None
+
+
+def _gpus() -> Item:
+    """GPUs as the kernel shows them; whether a library reaches them is in the rows above."""
+    nvidia = list(Path("/proc/driver/nvidia/gpus").glob("*"))
+    others = [] if nvidia else list(Path("/dev/dri").glob("renderD*"))
+    count = len(nvidia) or len(others)
+    maker = "NVIDIA" if nvidia else "render nodes"
+    return Item(
+        "GPUs", count > 0, f"{count} {maker}" if count else "none", "kernels on a GPU, NCCL", "a machine with one"
+    )
+
+
+def _answer(command: list[str]) -> str | None:
+    """What a program prints; None when it fails or does not answer in time."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_ASK_S, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
 def _program(name: str, question: list[str], needed_for: str, how: str) -> Item:
-    """A program on the path or beside this interpreter, and the first words of its answer that hold a digit."""
+    """A program on the path or beside this interpreter, and its version, else the words around a digit."""
     beside = Path(sys.executable).parent / name
     path = str(beside) if beside.exists() else shutil.which(name)
     if path is None:
         return Item(name, False, "", needed_for, how)
-    try:
-        answer = subprocess.run([path, *question], capture_output=True, text=True, timeout=_ASK_S, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
+    answer = _answer([path, *question])
+    if answer is None:
         return Item(name, False, f"{path} does not answer", needed_for, how)
+    number = re.search(r"\d+(\.\d+)+\S*", answer) if question == ["--version"] else None
     lines = [line.strip() for line in answer.splitlines() if any(letter.isdigit() for letter in line)]
-    return Item(name, True, " ".join(lines[0].split())[:40] if lines else "", needed_for, how)
+    version = number.group() if number else " ".join(lines[0].split())[:40] if lines else ""
+    return Item(name, True, version, needed_for, how)
 
 
 def _memfd() -> Item:
@@ -116,9 +186,9 @@ def _shared_memory() -> Item:
     try:
         size_bytes = shutil.disk_usage("/dev/shm").total
     except OSError:
-        return Item("/dev/shm", False, "", "DataStore backend node-local", "mount -t tmpfs tmpfs /dev/shm")
+        return Item("/dev/shm", False, "", "backend node-local", "mount -t tmpfs tmpfs /dev/shm")
     how = "mount -o remount,size=8G /dev/shm"
-    return Item("/dev/shm", size_bytes >= 1 << 30, f"{size_bytes / 2**30:.1f} GiB", "DataStore backend node-local", how)
+    return Item("/dev/shm", size_bytes >= 1 << 30, f"{size_bytes / 2**30:.1f} GiB", "backend node-local", how)
 
 
 def _limit(name: str, which: int, enough: int, shown: Callable[[int], str], needed_for: str, how: str) -> Item:

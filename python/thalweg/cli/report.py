@@ -30,12 +30,14 @@ def report(
         thalweg report runs/one-to-one-sweep runs/many-to-one-sweep --out runs/paper.html
     """
     from thalweg.cli.output import Output
+    from thalweg.cli.recorded_folders import kind_of
     from thalweg.errors import InvalidError
     from thalweg.report import write_report, write_sweep_report
     from thalweg.results import component_rows, sweep_rows
 
     output = Output(json_path)
-    if all((folder / "sweep.json").exists() for folder in folders):
+    kinds = {kind_of(folder, "report") for folder in folders}
+    if kinds == {"sweep"}:
         output.line(f"report    {write_sweep_report(folders, out)}")
         output.write([row for folder in folders for row in sweep_rows(folder)])
         return

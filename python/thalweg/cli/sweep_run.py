@@ -124,6 +124,11 @@ def _remove(folder: Path) -> None:
         raise InvalidError(f"run: {folder} holds files that are not of a sweep; give an empty or new folder")
     lock = FolderLock(folder)
     shutil.rmtree(folder / "runs", ignore_errors=True)
-    for name in ("sweep.json", "report.html"):
-        (folder / name).unlink(missing_ok=True)
+    for path in (
+        folder / "sweep.json",
+        folder / "report.html",
+        *folder.glob("figure-*.png"),
+        *folder.glob("figure-*.svg"),
+    ):
+        path.unlink(missing_ok=True)
     lock.release()

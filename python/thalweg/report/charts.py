@@ -51,60 +51,71 @@ def throughput(groups: Sequence[tuple[str, Events]]) -> Figure:
             name=name,
             marker={"size": 6, "color": PALETTE[place % len(PALETTE)], "opacity": 0.7},
             customdata=np.stack([shown.size_bytes / 1e6, shown.duration_s * 1e3], axis=-1),
-            hovertemplate="%{y:.3g} GB/s<br>%{customdata[0]:.3g} MB in %{customdata[1]:.3g} ms<br>at %{x:.4f} s",
+            text=[f"<b>{lane} · {kind}</b>" for lane, kind in zip(shown.lane, shown.kind, strict=True)],
+            hovertemplate="%{text}<br>%{y:.3g} GB/s<br>%{customdata[0]:.3g} MB in %{customdata[1]:.3g} ms"
+            "<br>at %{x:.4f} s<extra></extra>",
         )
     _logarithmic(figure)
     return figure
 
 
 def latency(groups: Sequence[tuple[str, Events]]) -> Figure:
-    """Percentiles of the time of transport operations, in microseconds."""
-    figure = _figure("percentile", "time / µs")
-    labels = [f"{fraction * 100:g} %" for fraction in _FRACTIONS]
+    """Percentiles of the time of transport operations, in milliseconds."""
+    figure = _figure("percentile / %", "time / ms")
+    labels = [f"{fraction * 100:g}" for fraction in _FRACTIONS]
     for place, (name, events) in enumerate(groups):
-        values = np.maximum(np.quantile(events.duration_s, _FRACTIONS) * 1e6, 1e-3)
+        values = np.maximum(np.quantile(events.duration_s, _FRACTIONS) * 1e3, 1e-6)
         figure.add_scatter(
             x=labels,
             y=values,
             mode="lines+markers",
             name=name,
             line={"color": PALETTE[place % len(PALETTE)], "width": 2},
-            hovertemplate=f"%{{x}} of {len(events)} took at most %{{y:.4g}} µs",
+            hovertemplate=f"%{{x}} % of {len(events)} took at most %{{y:.4g}} ms",
         )
     _logarithmic(figure)
     figure.update_xaxes(type="category")
     return figure
 
 
-def line_chart(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], x: str, y: str) -> Figure:
-    """Named series of points, both axes logarithmic."""
-    figure = _figure(x, y)
-    for place, (name, points) in enumerate(series):
-        figure.add_scatter(
-            x=[point[0] for point in points],
-            y=[point[1] for point in points],
-            mode="lines+markers",
-            name=name,
-            line={"color": PALETTE[place % len(PALETTE)], "width": 2},
-            hovertemplate="%{x:.4g}: %{y:.4g}",
-        )
-    _logarithmic(figure)
-    figure.update_xaxes(type="log")
+def panels(titles: Sequence[str], across: int, x: str, y: str) -> Figure:
+    """Empty axes side by side, `across` in a row, which share what is to the right and upwards."""
+    from plotly.subplots import make_subplots
+
+    down = -(-len(titles) // across)
+    figure = make_subplots(
+        rows=down,
+        cols=across,
+        subplot_titles=titles,
+        shared_yaxes="all",
+        horizontal_spacing=0.03,
+        vertical_spacing=0.18,
+    )
+    _dress(figure, x, "")
+    figure.update_yaxes(title=y, col=1)
+    figure.update_annotations(font={"size": 13})
+    # the legend stands above the titles of the panels
+    figure.update_layout(
+        height=90 + 290 * down,
+        margin={"t": 72},
+        legend={"yref": "container", "y": 0.995, "yanchor": "top"},
+    )
     return figure
 
 
 def iteration_times(events: Events) -> Figure:
-    """How the times of compute, train and infer events are distributed, in milliseconds, one histogram a component."""
+    """How the times of compute, train and infer events are distributed, in milliseconds, one histogram a group."""
     figure = _figure("time of one compute, train or infer event / ms", "share of events / %")
     work = events.where(np.isin(events.kind, ("compute", "train", "infer")))
-    for place, lane in enumerate(dict.fromkeys(work.lane)):
-        times_ms = work.duration_s[work.lane == lane] * 1e3
+    group = events.group[np.isin(events.kind, ("compute", "train", "infer"))]  # as in the other charts of the run
+    for place, name in enumerate(dict.fromkeys(group)):
+        times_ms = work.duration_s[group == name] * 1e3
         shares, edges = np.histogram(times_ms, bins=_bins(times_ms))
         figure.add_bar(
             x=(edges[:-1] + edges[1:]) / 2,
             y=shares / len(times_ms) * 100,
             width=np.diff(edges),
-            name=lane,
+            name=name,
             marker={"color": PALETTE[place % len(PALETTE)], "opacity": 0.65, "line": {"width": 0}},
             hovertemplate="%{y:.3g} % near %{x:.4g} ms",
         )
@@ -122,8 +133,8 @@ def timeline(events: Events) -> tuple[Figure, int]:
     mask = moving & _thinned_where(moving, MOST_MARKS)
     mask |= ~moving & _thinned_where(~moving, max(1000, MOST_MARKS - int(mask.sum())))
     shown = events.where(mask)
-    lanes = list(dict.fromkeys(events.lane))
-    figure = _figure("time since the start of the run / s", "")
+    lanes = events.lanes
+    figure = _figure("time since the start of the run / s", "component")
     for kind in _DRAWING_ORDER:
         colour = KIND_COLOURS[kind]
         some = shown.where(shown.kind == kind)
@@ -165,26 +176,28 @@ def timeline(events: Events) -> tuple[Figure, int]:
         fixedrange=True,
         zeroline=False,
     )
-    figure.update_xaxes(rangeslider={"visible": True, "thickness": 0.12})
-    figure.update_layout(height=190 + 64 * len(lanes), dragmode="pan")
+    inside = 64 * len(lanes)
+    figure.update_xaxes(rangeslider={"visible": True, "thickness": min(0.16, 40 / inside)})
+    figure.update_layout(height=190 + inside, dragmode="pan")
     return figure, len(shown)
 
 
 def bars(
     names: Sequence[str],
     series: Sequence[tuple[str, Sequence[float | None]]],
-    unit: str,
+    x: str,
+    y: str,
     axis: Literal["linear", "log"] = "linear",
 ) -> Figure:
     """Grouped bars: one group a name, one colour a series."""
-    figure = _figure("", unit)
+    figure = _figure(x, y)
     for place, (label, values) in enumerate(series):
         figure.add_bar(
             x=list(names),
             y=list(values),
             name=label,
             marker={"color": PALETTE[place % len(PALETTE)]},
-            hovertemplate="%{y:.4g}",
+            hovertemplate=f"<b>{label}</b> · %{{x}}<br>%{{y:.4g}} {y.rpartition(' / ')[2].strip('()')}<extra></extra>",
         )
     if axis == "log":
         _logarithmic(figure)
@@ -204,6 +217,12 @@ def _figure(x: str, y: str) -> Figure:
     from plotly.graph_objects import Figure
 
     figure = Figure()
+    _dress(figure, x, y)
+    return figure
+
+
+def _dress(figure: Figure, x: str, y: str) -> None:
+    """Give a figure the look that all have."""
     figure.update_layout(
         height=340,
         margin={"l": 70, "r": 44, "t": 16, "b": 50},
@@ -217,7 +236,6 @@ def _figure(x: str, y: str) -> Figure:
     line = {"gridcolor": "#e3e7ec", "linecolor": "#9aa4b0", "ticks": "outside", "zeroline": False, "automargin": True}
     figure.update_xaxes(title=x, **line)
     figure.update_yaxes(title=y, **line)
-    return figure
 
 
 def _logarithmic(figure: Figure) -> None:

@@ -100,6 +100,7 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
     speed = charts.bars(
         names,
         [(label, [_speed(groups.get(name)) for name in names]) for label, groups in moving],
+        "operation",
         "throughput / (GB/s)",
         axis="log",
     )
@@ -109,6 +110,7 @@ def _charts(pairs: Sequence[tuple[str, Recorded]]) -> list[dict[str, Any]]:
     iterations = charts.bars(
         lanes,
         [(label, [_mean_ms(found, lane) for lane in lanes]) for label, found in rows],
+        "component",
         "mean time of an iteration / ms",
     )
     titled = [

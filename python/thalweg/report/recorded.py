@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,9 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.results import ResultTable, RunFolder, gb_per_s, statistics
+from thalweg.results.summaries import LEAST_BYTES_FOR_THROUGHPUT
 
 #: Kinds of events that move data or wait for it; all others are work.
 TRANSPORT = ("write", "read", "wait", "poll", "delete", "collective")
+#: A chart with a line for each of more lanes than this cannot be read: members of an ensemble share one then.
+MOST_LANES = 6
+_MEMBER = re.compile(r"[-_.]?\d+(\[\d+\])?$|\[\d+\]$")
 
 
 @dataclass(frozen=True)
@@ -44,12 +50,45 @@ class Events:
         columns = {name: getattr(self, name)[mask] for name in self.__dataclass_fields__}
         return Events(**columns)
 
+    @cached_property
+    def lanes(self) -> list[str]:
+        """Each lane once: ensembles in the order of their first event, their members by number."""
+        return in_order(self.lane)
+
+    @cached_property
+    def group(self) -> npt.NDArray[np.object_]:
+        """What a chart with one line a component calls each event: its lane, or its ensemble when there are many."""
+        if len(self.lanes) <= MOST_LANES:
+            return self.lane
+        members: dict[str, int] = {}
+        for lane in self.lanes:
+            members[_ensemble(lane)] = members.get(_ensemble(lane), 0) + 1
+        names = {
+            lane: f"{_ensemble(lane)} (all {members[_ensemble(lane)]})" if members[_ensemble(lane)] > 1 else lane
+            for lane in self.lanes
+        }
+        return np.array([names[lane] for lane in self.lane], dtype=object)
+
     def operations(self, moving: bool) -> list[tuple[str, Events]]:
-        """Events by lane and kind, named ``lane kind``; those of transport, or only those that moved bytes."""
-        transport = np.isin(self.kind, TRANSPORT)
-        chosen = self.where(transport & (self.size_bytes > 0) if moving else transport)
-        pairs = dict.fromkeys(zip(chosen.lane, chosen.kind, strict=True))
-        return [(f"{lane} {kind}", chosen.where((chosen.lane == lane) & (chosen.kind == kind))) for lane, kind in pairs]
+        """Events of transport by group and kind, named ``group kind``; if `moving`, those that moved 1 KiB or more."""
+        chosen = np.isin(self.kind, TRANSPORT)
+        if moving:
+            chosen &= self.size_bytes >= LEAST_BYTES_FOR_THROUGHPUT
+        group, kind = self.group, self.kind
+        pairs = dict.fromkeys(zip(group[chosen], kind[chosen], strict=True))
+        return [(f"{name} {what}", self.where(chosen & (group == name) & (kind == what))) for name, what in pairs]
+
+
+def in_order(lanes: Iterable[str]) -> list[str]:
+    """Lanes once each: ensembles as they come, members of one by number (``simulation-2`` before ``simulation-10``)."""
+    once = list(dict.fromkeys(lanes))
+    ensembles = {name: place for place, name in enumerate(dict.fromkeys(_ensemble(lane) for lane in once))}
+    return sorted(once, key=lambda lane: (ensembles[_ensemble(lane)], [int(part) for part in re.findall(r"\d+", lane)]))
+
+
+def _ensemble(lane: str) -> str:
+    """The name that members of an ensemble and ranks of a component share."""
+    return _MEMBER.sub("", lane) or lane
 
 
 class Recorded:
@@ -108,9 +147,11 @@ class Recorded:
             "p99 / ms",
             "GB/s",
         ]
+        found = statistics(self._table)
+        several = {row["component"] for row in found if row["rank"] > 0}
         rows: list[list[Any]] = [
             [
-                f"{row['component']}[{row['rank']}]" if row["rank"] else row["component"],
+                f"{row['component']}[{row['rank']}]" if row["component"] in several else row["component"],
                 row["kind"],
                 row["name"],
                 row["events"],
@@ -121,6 +162,8 @@ class Recorded:
                 row["p99_s"] * 1e3,
                 gb_per_s(row["bytes"], row["events"], row["total_s"]) if row["kind"] in TRANSPORT else None,
             ]
-            for row in statistics(self._table)
+            for row in found
         ]
+        places = {lane: place for place, lane in enumerate(in_order(row[0] for row in rows))}
+        rows.sort(key=lambda row: places[row[0]])
         return ResultTable("Events by component, kind and name", columns, rows)

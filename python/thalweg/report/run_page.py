@@ -11,6 +11,9 @@ import numpy as np
 from thalweg.report import charts
 from thalweg.report.page import picture, write_page
 from thalweg.report.recorded import Recorded
+from thalweg.results import RunFolder
+
+_TAIL_LINES = 20
 
 
 def write_report(folder: Path) -> Path:
@@ -43,7 +46,7 @@ def write_report(folder: Path) -> Path:
             "facts": facts,
             "summary": {key: value for key, value in run.folder.summary.items() if not isinstance(value, (dict, list))},
             "components": run.folder.components,
-            "log_tails": _log_tails(run),
+            "failures": failures(run.folder),
             "tables": [*run.folder.tables, run.statistics()],
             "charts": _charts(run),
             "pictures": _pictures(run),
@@ -93,11 +96,23 @@ def _files(run: Recorded) -> list[dict[str, str]]:
     return [{"title": title, "path": path} for title, path in known if (run.path / path).is_file()]
 
 
-def _log_tails(run: Recorded) -> dict[str, str]:
-    """The last lines of the log of each component that did not end well."""
-    tails = {}
-    for component in run.folder.components:
-        if component.status != "done" and component.log and (run.path / component.log).is_file():
-            text = (run.path / component.log).read_text(encoding="utf-8", errors="replace")
-            tails[f"{component.name}[{component.rank}]"] = "\n".join(text.splitlines()[-20:])
-    return tails
+def failures(run: RunFolder) -> list[dict[str, Any]]:
+    """Each component that failed, else each that was interrupted: its status, error, and last lines of its log."""
+    failed = [component for component in run.components if component.status == "failed"]
+    several = {component.name for component in run.components if component.rank > 0}
+    return [
+        {
+            "name": f"{component.name}[{component.rank}]" if component.name in several else component.name,
+            "status": component.status,
+            "error": component.error or "",
+            "tail": _last_lines(run.path / component.log) if component.log else "",
+            "parts": [],
+        }
+        for component in failed or [part for part in run.components if part.status == "interrupted"]
+    ]
+
+
+def _last_lines(log: Path) -> str:
+    if not log.is_file():
+        return ""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:])

@@ -1,78 +1,74 @@
-"""The figures 3 to 6 of the SimAI-Bench paper, from the measures of a sweep."""
+"""Figures of a sweep as interactive charts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from thalweg.report.charts import line_chart
-from thalweg.results.summaries import Row
+from thalweg.report.charts import panels
+from thalweg.report.sweep_panels import SIZE, Drawing, Mark, Panel, Series
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-_SIZE = "size of an array / MB"
-_SPEED = "throughput of one process / (GB/s)"
+_MOST_ACROSS = 4
 
 
-def charts(pattern: str, rows: list[Row]) -> list[tuple[str, str, Figure]]:
-    """Return title, note and figure of each chart that the measures of a pattern's sweep have something for."""
-    made = {"one-to-one": _one_to_one, "many-to-one": _many_to_one}.get(pattern)
-    return made(rows) if made and rows else []
-
-
-def _one_to_one(rows: list[Row]) -> list[tuple[str, str, Figure]]:
-    backends = list(dict.fromkeys(row["backend"] for row in rows))
-    times = [
-        (f"{backend}: one {kind}", _series(rows, backend, f"{kind}_s", 1e3))
-        for backend in backends
-        for kind in ("write", "read")
-    ]
-    times += [
-        (f"{backend}: one solver iteration", _series(rows, backend, "compute_s", 1e3)) for backend in backends[:1]
-    ]
-    return [
-        (
-            f"Figure 3: {kind} throughput",
-            "One-to-one; the median array.",
-            line_chart(
-                [(backend, _series(rows, backend, f"{kind}_bytes_per_s", 1e-9)) for backend in backends], _SIZE, _SPEED
-            ),
-        )
-        for kind in ("write", "read")
-    ] + [("Figure 4: transport against compute time", "", line_chart(times, _SIZE, "time / ms"))]
-
-
-def _many_to_one(rows: list[Row]) -> list[tuple[str, str, Figure]]:
-    backends = list(dict.fromkeys(row["backend"] for row in rows))
-    counts = sorted(dict.fromkeys(row["simulations"] for row in rows))
-    first = [row for row in rows if row["simulations"] == counts[0]]
-    found = [
-        (
-            f"Figure 5: {kind} throughput",
-            f"Many-to-one with {counts[0]} simulation(s).",
-            line_chart(
-                [(backend, _series(first, backend, f"{kind}_bytes_per_s", 1e-9)) for backend in backends], _SIZE, _SPEED
-            ),
-        )
-        for kind in ("write", "read")
-    ]
-    for count in counts:
-        some = [row for row in rows if row["simulations"] == count]
-        series = [(backend, _series(some, backend, "time_per_iteration_s", 1e3)) for backend in backends]
-        found.append(
-            (
-                f"Figure 6: training time per iteration, {count} simulation(s)",
-                "",
-                line_chart(series, _SIZE, "time per iteration / ms"),
+def chart(drawing: Drawing) -> Figure:
+    """Draw the panels side by side, with one legend; a click in it takes a line out of all panels."""
+    across = min(len(drawing.panels), _MOST_ACROSS)
+    drawn = panels([panel.title for panel in drawing.panels], across, SIZE, drawing.panels[0].y)
+    named: set[str] = set()
+    for place, panel in enumerate(drawing.panels):
+        at = {"row": place // across + 1, "col": place % across + 1}
+        for line in panel.series:
+            drawn.add_scatter(**_trace(line, panel), showlegend=line.name not in named, **at)
+            named.add(line.name)
+        if panel.reference is not None:
+            height, words = panel.reference
+            drawn.add_hline(
+                y=height,
+                line={"color": "#555555", "width": 1, "dash": "dot"},
+                annotation={"text": words, "font": {"size": 11, "color": "#555555"}},
+                annotation_position="bottom right",
+                **at,
             )
-        )
-    return found
+    sizes = drawing.ticks_mb
+    kind = "log" if drawing.logarithmic else "linear"
+    drawn.update_xaxes(type="log", range=drawing.x_range, tickvals=sizes, ticktext=[f"{size:g}" for size in sizes])
+    drawn.update_yaxes(type=kind, range=drawing.y_range, tickformat="~g")
+    if drawing.logarithmic:
+        drawn.update_yaxes(dtick=1 if drawing.y_range[1] - drawing.y_range[0] > 2 else "D2")
+    return drawn
 
 
-def _series(rows: list[Row], backend: str, measure: str, factor: float) -> list[tuple[float, float]]:
-    points = [
-        (row["size_bytes"] / 1e6, row[measure] * factor)
-        for row in rows
-        if row["backend"] == backend and row[measure] is not None
-    ]
-    return sorted(points)
+def _trace(line: Series, panel: Panel) -> dict[str, Any]:
+    medians = [mark.spread.median for mark in line.marks]
+    return {
+        "x": [mark.size_mb for mark in line.marks],
+        "y": medians,
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [mark.spread.most - mark.spread.median for mark in line.marks],
+            "arrayminus": [mark.spread.median - mark.spread.least for mark in line.marks],
+            "visible": any(mark.spread.most > mark.spread.least for mark in line.marks),
+            "thickness": 1.2,
+            "width": 4,
+        },
+        "mode": "lines+markers",
+        "name": line.name,
+        "legendgroup": line.name,
+        "line": {"color": line.colour, "width": 2, "dash": "dash" if line.dashed else "solid"},
+        "marker": {"size": 7},
+        "text": [_told(line, panel, mark) for mark in line.marks],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _told(line: Series, panel: Panel, mark: Mark) -> str:
+    """All that a reader who sees one point alone needs."""
+    median, least, most = mark.spread
+    words = [f"<b>{line.name}</b> · {panel.title}", f"{mark.size_mb:g} MB: {median:.4g} {panel.unit}"]
+    if most > least:
+        words.append(f"{least:.4g} to {most:.4g} {panel.unit} over the runs")
+    return "<br>".join([*words, mark.rests_on])

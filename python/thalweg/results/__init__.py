@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from thalweg.results.folder_lock import FolderLock
     from thalweg.results.summaries import component_rows, gb_per_s, iteration_times, statistics
     from thalweg.results.sweep_folder import SweepFolder, SweepRun
-    from thalweg.results.sweep_summaries import sweep_measures, sweep_rows
+    from thalweg.results.sweep_summaries import SweepPoint, measures_of, sweep_measures, sweep_points, sweep_rows
     from thalweg.results.tracer import Tracer, current_tracer, set_current_tracer
 
 _HOME = {
@@ -20,15 +20,18 @@ _HOME = {
     "ResultTable": "folder",
     "RunFolder": "folder",
     "SweepFolder": "sweep_folder",
+    "SweepPoint": "sweep_summaries",
     "SweepRun": "sweep_folder",
     "Tracer": "tracer",
     "component_rows": "summaries",
     "current_tracer": "tracer",
     "gb_per_s": "summaries",
     "iteration_times": "summaries",
+    "measures_of": "sweep_summaries",
     "set_current_tracer": "tracer",
     "statistics": "summaries",
     "sweep_measures": "sweep_summaries",
+    "sweep_points": "sweep_summaries",
     "sweep_rows": "sweep_summaries",
 }
 
@@ -39,15 +42,18 @@ __all__ = [
     "ResultTable",
     "RunFolder",
     "SweepFolder",
+    "SweepPoint",
     "SweepRun",
     "Tracer",
     "component_rows",
     "current_tracer",
     "gb_per_s",
     "iteration_times",
+    "measures_of",
     "set_current_tracer",
     "statistics",
     "sweep_measures",
+    "sweep_points",
     "sweep_rows",
 ]
 

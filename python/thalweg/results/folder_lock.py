@@ -49,6 +49,21 @@ class FolderLock:
                 f"RunFolder: {folder} cannot hold a run: {error.strerror}; give a folder that can be made and written"
             ) from None
 
+    @staticmethod
+    def held(folder: Path) -> bool:
+        """Does a run of any process hold the folder now? Looking takes it for an instant."""
+        try:
+            fd = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
     def release(self) -> None:
         """Let other runs have the folder. Further calls do nothing."""
         if self._fd < 0:

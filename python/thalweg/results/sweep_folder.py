@@ -149,6 +149,10 @@ class SweepFolder:
         if self._lock is not None:
             self._lock.release()
 
+    def held(self) -> bool:
+        """Is a process running the sweep now? Reports ask it of a sweep that never said how it ended."""
+        return FolderLock.held(self.path)
+
     def _take_over(self, earlier: SweepFolder) -> None:
         if earlier.pattern != self.pattern:
             raise InvalidError(
