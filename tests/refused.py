@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from command_line import PROGRAM
+from left_behind import Mark
 from thalweg.configuration import load
 
 TABLES = Path(__file__).with_name("refusals")
@@ -26,12 +29,15 @@ class Refusal(NamedTuple):
         Its text, or the command.
     beside : mapping
         Text of other files, by name.
+    options : list of str
+        Further words of the command.
     """
 
     file: str
     what: str
     message: str
     beside: Mapping[str, str]
+    options: Sequence[str] = ()
 
     def written(self, folder: Path, port: int) -> Refusal:
         """Write its files into `folder`; `port` is in the place of TAKEN, and `folder` of HERE."""
@@ -58,7 +64,7 @@ def _refusal(name: str, entry: Mapping[str, Any]) -> Refusal:
     if "command" in entry:
         return Refusal("", entry["command"], entry["message"], beside)
     ending = "json" if "json" in entry else "toml"
-    return Refusal(f"{name}.{ending}", entry[ending], entry["message"], beside)
+    return Refusal(f"{name}.{ending}", entry[ending], entry["message"], beside, entry.get("options", "").split())
 
 
 def _marks(entry: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
@@ -70,3 +76,17 @@ def _marks(entry: Mapping[str, Any]) -> list[pytest.MarkDecorator]:
         *(pytest.mark.skip(reason=f"{what} is not installed") for what in missing),
         *(pytest.mark.skip(reason=f"{what} is installed") for what in there),
     ]
+
+
+def start(folder: Path, mark: Mark, *options: str) -> subprocess.Popen[str]:
+    """Run the workflow file in `folder`."""
+    shutil.copy(TABLES / "failing.py", folder)
+    return subprocess.Popen(
+        [*PROGRAM, "run", "workflow.toml", "--folder", "run", *options],
+        cwd=folder,
+        env=mark.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
