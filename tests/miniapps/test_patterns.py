@@ -25,7 +25,7 @@ def test_listing_patterns_imports_nothing_heavy():
         "print([p.name for p in PATTERNS.values()], sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one', 'funnel'] []"
+    assert out.strip() == "['navier-stokes', 'one-to-one', 'many-to-one', 'inference-loop', 'funnel'] []"
 
 
 def test_importing_the_package_imports_no_optional_library():
