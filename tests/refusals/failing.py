@@ -10,7 +10,6 @@ import socket
 import sys
 import threading
 import time
-from pathlib import Path
 
 from thalweg import DataStore
 from thalweg.workflow import submit
