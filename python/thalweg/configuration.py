@@ -19,6 +19,23 @@ if TYPE_CHECKING:
     Model = TypeVar("Model", bound=BaseModel)
 
 
+#: Keys whose values are shown to nobody.
+_SECRETS = ("password", "token")
+_ACCEPTED = {
+    "list_type": "give a list",
+    "dict_type": "give a table of keys",
+    "string_type": "give text",
+    "int_type": "give an integer",
+    "int_parsing": "give an integer",
+    "float_type": "give a number",
+    "float_parsing": "give a number",
+    "bool_type": "give true or false",
+    "string_too_short": "give text of {min_length} or more characters",
+    "too_short": "give {min_length} or more of them",
+    "too_long": "give at most {max_length} of them",
+}
+
+
 def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
     """Return `source` as a dict; a path is read as JSON or TOML by its ending.
 
@@ -85,9 +102,17 @@ def _line(what: str, entry: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         return f"{where}: unknown key; {suggestion(entry['loc'][-1], _accepted(model, entry['loc']))}"
     if kind == "value_error":
-        return f"{where}: {entry['ctx']['error']}"
+        return "\n".join(f"{where}: {line}" for line in str(entry["ctx"]["error"]).splitlines())
+    secret = bool(entry["loc"]) and entry["loc"][-1] in _SECRETS
+    return f"{where}: is {'refused' if secret else repr(met)}; {what_is_accepted(entry)}"
+
+
+def what_is_accepted(entry: ErrorDetails) -> str:
+    """Return what pydantic says of a value that it refuses, in this project's words."""
+    if entry["type"] in _ACCEPTED:
+        return _ACCEPTED[entry["type"]].format(**entry.get("ctx", {}))
     message = entry["msg"].replace("Input should be", "should be")
-    return f"{where}: is {met!r}; {message[0].lower()}{message[1:]}"
+    return message[0].lower() + message[1:]
 
 
 def _path(location: tuple[int | str, ...]) -> str:

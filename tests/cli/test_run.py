@@ -84,33 +84,6 @@ def test_a_folder_that_cannot_be_made_is_one_clear_message(
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ["--backend", "foo"],
-            "run one-to-one: --backend: 'foo' is not a backend; "
-            "accepted are thalweg, node-local, filesystem, redis, dragon",
-        ),
-        (
-            ["--solver-std-s", "0.1"],
-            "run one-to-one: --solver-std-s 0.1 has no effect with --distribution 'constant'; "
-            "set --distribution to normal, lognormal or gamma, or leave --solver-std-s out",
-        ),
-        (["--scale", "-1"], "run one-to-one: --scale: Input should be greater than 0; got '-1'"),
-        (["--sizes", "4Kx,1"], "size: '4Kx' is not a size; expected a number and a unit, such as 4KiB, 1.2MB or 8MiB"),
-        (
-            ["--seed", "x"],
-            "run one-to-one: --seed: Input should be a valid integer, unable to parse string as an integer; got 'x'",
-        ),
-    ],
-)
-def test_a_wrong_option_is_refused_before_anything_starts(options: list[str], message: str, tmp_path: Path) -> None:
-    done = thalweg("run", "one-to-one", *options, "--folder", "out", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, f"thalweg: error: {message}\n")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_running(end: signal.Signals, tmp_path: Path) -> None:
     pytest.importorskip("torch")

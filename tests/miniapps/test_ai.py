@@ -197,7 +197,7 @@ def test_the_edges_of_a_mesh_are_those_of_its_neighbours():
         ({"type": "gnn", "mesh": [4], "edges": [[0, 1]]}, "has both mesh and edges; give exactly one of them"),
         ({"type": "gnn", "edges": [[0, 5]], "nodes": 4}, "edges: has node 5, nodes is 4; number them from 0"),
         ({"type": "gnn", "mesh": [4], "nodes": 4}, "has both mesh and nodes"),
-        ({"type": "gnn", "mesh": [4, 4, 4, 4]}, "mesh: is .*at most 3 items"),
+        ({"type": "gnn", "mesh": [4, 4, 4, 4]}, "mesh: is .*give at most 3 of them"),
     ],
 )
 def test_a_mesh_that_makes_no_sense_is_refused(model, told):

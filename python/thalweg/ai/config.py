@@ -112,6 +112,8 @@ def _model(value: object, info: ValidationInfo) -> Any:
     if not isinstance(value, dict):
         raise ValueError(f"is {value!r}; give a table with type, one of {', '.join(MODELS)}")
     kind = value.get("type")
+    if kind is None:
+        raise ValueError(f"has no type; add it, accepted are {', '.join(MODELS)}")
     if kind not in MODELS:
         raise ValueError(f"model type {kind!r} is unknown; {suggestion(kind, list(MODELS))}")
     try:

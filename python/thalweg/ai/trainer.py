@@ -120,7 +120,9 @@ class AI:
         self.config = checked(AIConfig, load(config, "AI"), "AI")
         if (self.config.model is None) == (model is None):
             fix = (
-                "add it, or give the argument model" if model is None else "remove it, the argument model is given too"
+                "is missing; add it, or give the argument model"
+                if model is None
+                else "remove it, the argument model is given too"
             )
             raise ConfigError(f"AI: model: {fix}")
         if tracer is None:

@@ -107,6 +107,7 @@ def _validated(name: str, model: Any, values: Mapping[str, Any]) -> Any:
     from pydantic import ValidationError
 
     from thalweg.cli.model_options import flag
+    from thalweg.configuration import what_is_accepted
 
     try:
         return model(**values)
@@ -120,4 +121,4 @@ def _validated(name: str, model: Any, values: Mapping[str, Any]) -> Any:
         where = flag(str(found["loc"][0])) if found["loc"] else "options"
         if reason:
             raise ConfigError(f"run {name}: {where}: {reason}") from None
-        raise ConfigError(f"run {name}: {where}: {found['msg']}; got {found['input']!r}") from None
+        raise ConfigError(f"run {name}: {where}: is {found['input']!r}; {what_is_accepted(found)}") from None

@@ -131,5 +131,7 @@ def check_data_size(data_size: object, axes: tuple[int, ...], what: str) -> tupl
             raise ConfigError(f"{what}: has the extent {entry!r}; give integers of 1 or more")
     if len(entries) not in axes:
         accepted = " or ".join(str(number) for number in axes)
-        raise ConfigError(f"{what}: has {len(entries)} extents; this kernel takes {accepted}")
+        raise ConfigError(
+            f"{what}: has {len(entries)} extent{'s' if len(entries) > 1 else ''}; this kernel takes {accepted}"
+        )
     return tuple(entries)

@@ -97,7 +97,8 @@ class _Directories(Server):
             self._namespace = Namespace(self._base, self._name, self._shards)
         except OSError as error:
             raise ConfigError(
-                f"ServerManager: path: {self._base} cannot be written: {error.strerror}; give a directory that can be"
+                f"ServerManager: path: {self._base} cannot be written: {error.strerror}; "
+                "give a directory that can be written"
             ) from error
         root = self._namespace.root
         return {"backend": self.backend, "path": str(root), "shards": self._shards, "namespace": root.name}

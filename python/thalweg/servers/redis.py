@@ -22,7 +22,7 @@ class RedisConfig(ServerConfig):
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(0, ge=0, le=_LAST_PORT)
-    password: str | None = Field(None, min_length=1, pattern=r"^\S+$")
+    password: str | None = Field(None, min_length=1)
     memory_limit_bytes: int | None = Field(None, ge=_LEAST_MEMORY_BYTES)
     instances: int = Field(1, ge=1, le=1000)
     cluster: bool = False
@@ -31,6 +31,8 @@ class RedisConfig(ServerConfig):
 
     @model_validator(mode="after")
     def _fits(self) -> RedisConfig:
+        if self.password is not None and any(character.isspace() for character in self.password):
+            raise ValueError("password has a space in it; give one without, or leave it out for a random one")
         if self.cluster and self.instances < FEWEST_MASTERS:
             raise ValueError(
                 f"cluster needs {FEWEST_MASTERS} instances or more, instances is {self.instances}; "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from thalweg.errors import MissingLibraryError
+from thalweg.errors import ConfigError, MissingLibraryError, ThalwegError
 from thalweg.servers.server import Server, ServerConfig, new_namespace
 
 
@@ -16,11 +17,13 @@ class ThalwegConfig(ServerConfig):
 
     memory_limit_bytes: int | None = Field(None, ge=1 << 20)
     when_full: Literal["block", "fail", "drop_oldest"] = "block"
-    listen: str | None = Field(None, pattern=r"^.+:\d+$")
-    token: str | None = Field(None, min_length=1)
+    listen: str | None = None
+    token: str | None = Field(None, min_length=8)
 
     @model_validator(mode="after")
     def _token_for_network(self) -> ThalwegConfig:
+        if self.listen is not None and re.fullmatch(r".+:\d+", self.listen) is None:
+            raise ValueError(f"listen is {self.listen!r}; give host:port, with port 0 for a free one")
         if self.listen is not None and self.token is None:
             raise ValueError("listen needs a token; add token")
         return self
@@ -43,12 +46,19 @@ class ThalwegServer(Server):
                 f"ServerManager: thalweg: the staging service is not built ({error}); run make setup"
             ) from error
         config = self._config
-        self._server = StagingServer(
-            memory_limit_bytes=config.memory_limit_bytes,
-            when_full=config.when_full,
-            listen=config.listen,
-            token=config.token,
-        )
+        try:
+            self._server = StagingServer(
+                memory_limit_bytes=config.memory_limit_bytes,
+                when_full=config.when_full,
+                listen=config.listen,
+                token=config.token,
+            )
+        except ThalwegError as error:
+            if config.listen is None:
+                raise
+            raise ConfigError(
+                f"ServerManager: listen: {error}; give another address, or port 0 for a free one"
+            ) from error
         return {
             "backend": "thalweg",
             "host": socket.gethostname(),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
+from thalweg.configuration import checked
 from thalweg.errors import ConfigError
 from thalweg.kernels import kernel_class
 from thalweg.kernels.devices import DEVICES
@@ -35,6 +36,26 @@ def _device(value: object) -> str:
     return str(value)
 
 
+def _extents(value: object, info: ValidationInfo) -> object:
+    chosen = info.data.get("mini_app_kernel")
+    if chosen is not None:
+        try:
+            check_data_size(value, kernel_class(chosen).axes, "")
+        except ConfigError as error:
+            raise ValueError(str(error).removeprefix(": ")) from None
+    return value
+
+
+def _options(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    chosen = info.data.get("mini_app_kernel")
+    if chosen is not None:
+        try:
+            checked(kernel_class(chosen).Options, value, chosen)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+    return value
+
+
 Quantity = Annotated[Distribution | None, BeforeValidator(_quantity)]
 
 
@@ -46,10 +67,10 @@ class KernelConfig(BaseModel):
     name: str = Field(min_length=1)
     mini_app_kernel: Annotated[str, BeforeValidator(_kernel_name)]
     device: Annotated[str, BeforeValidator(_device)] = "cpu"
-    data_size: Any
+    data_size: Annotated[Any, BeforeValidator(_extents)]
     run_time: Quantity = None
     run_count: Quantity = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: Annotated[dict[str, Any], AfterValidator(_options)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_measure(self) -> KernelConfig:
@@ -57,11 +78,6 @@ class KernelConfig(BaseModel):
             raise ValueError("has both run_time and run_count; remove one of them")
         if self.run_time is None and self.run_count is None:
             raise ValueError("has neither run_time nor run_count; add one of them")
-        chosen = kernel_class(self.mini_app_kernel)
-        try:
-            check_data_size(self.data_size, chosen.axes, "data_size")
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
         return self
 
 

@@ -197,6 +197,10 @@ def parse_distribution(content: object, folder: Path | None = None) -> Distribut
 
 
 def _discrete(rest: dict[str, Any], folder: Path | None) -> Distribution:
+    if "csv" in rest and len(rest) > 1:
+        raise ValueError(
+            f"discrete: has both csv and {', '.join(key for key in rest if key != 'csv')}; remove one of them"
+        )
     if "csv" in rest:
         _only("discrete", rest, ("csv",))
         return _from_csv((folder or Path()) / str(rest["csv"]))
@@ -227,7 +231,14 @@ def _from_csv(path: Path) -> Distribution:
                 probabilities.append(probability)
     except OSError as error:
         raise ValueError(f"csv: {path} cannot be read: {error.strerror}") from error
-    return Discrete(values, probabilities)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(
+            f"csv: {path} is no table of text: {error}; give a value and its probability a line"
+        ) from error
+    try:
+        return Discrete(values, probabilities)
+    except ValueError as error:
+        raise ValueError(f"csv: {path}: {error}") from None
 
 
 def _only(name: str, rest: Mapping[str, Any], parameters: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thalweg.configuration import checked, load
-from thalweg.errors import ConfigError, InvalidError
+from thalweg.errors import ConfigError, InvalidError, MissingLibraryError
 from thalweg.kernels import Cost, Kernel, kernel_class, make_kernel
 from thalweg.kernels.kernel import check_data_size
 from thalweg.ranks import Ranks, current_ranks
@@ -121,7 +121,11 @@ class Simulation:
         start = time.monotonic_ns()
         try:
             for number, kernel in enumerate(self.config.kernels):
-                self._entries.append(_entry(kernel, seed * 1_000_003 + self.rank * 1009 + number, self.ranks))
+                try:
+                    self._entries.append(_entry(kernel, seed * 1_000_003 + self.rank * 1009 + number, self.ranks))
+                except (ConfigError, MissingLibraryError) as error:
+                    told = str(error).removeprefix("kernels: ")
+                    raise type(error)(f"Simulation: kernels[{number}]: {told}") from error
             if server_info is not None:
                 from thalweg.datastore import DataStore
 

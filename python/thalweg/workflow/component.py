@@ -85,7 +85,7 @@ def checked_component(*, function: object = None, command: object = None, **sett
     if command is not None:
         return dataclasses.replace(component, command=_checked_command(where, command, component))
     if not callable(function):
-        raise ConfigError(f"{where}: {function!r} cannot be called; decorate a function")
+        raise ConfigError(f"{where}: {function!r} cannot be called; give a function")
     _check_arguments(where, function, component.args)
     return dataclasses.replace(component, function=function)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _TOP = ("name", "grace_s", "task_processes", "resources", "servers", "components")
 _KINDS = ("function", "command", "workflow")
+_OF_A_CALL = re.compile(r"^Workflow\.\w+(?: '[^']*')?: ")
 
 
 def workflow_from_file(make: type[Workflow], path: str | Path, options: Mapping[str, Any]) -> Workflow:
@@ -33,28 +35,33 @@ def workflow_from_file(make: type[Workflow], path: str | Path, options: Mapping[
     folder = str(place.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)  # functions may stand in a module beside the file
-    return _workflow(make, load(path, "Workflow"), place, "Workflow", options)
+    return _workflow(make, load(path, "Workflow"), (place,), "Workflow", options)
 
 
 def _workflow(
-    make: type[Workflow], content: Mapping[str, Any], file: Path, where: str, options: Mapping[str, Any]
+    make: type[Workflow], content: Mapping[str, Any], files: tuple[Path, ...], where: str, options: Mapping[str, Any]
 ) -> Workflow:
+    """`files` is the one that `content` stands in, after those that it is nested in."""
     _only(content, _TOP, where)
     servers = _servers(content.get("servers", []), where)
     settings = {key: content[key] for key in ("grace_s", "task_processes") if key in content}
     if "resources" in content:
         settings["resources"] = _resources(content["resources"], f"{where}: resources")
     given = [*servers.values(), *options.get("servers", ())]
-    workflow = make(content.get("name", file.stem), **{**settings, **options, "servers": given})
-    entries = content.get("components")
+    workflow = make(content.get("name", files[-1].stem), **{**settings, **options, "servers": given})
+    if "components" not in content:
+        raise ConfigError(f"{where}: components: is missing; add it")
+    entries = content["components"]
     if not isinstance(entries, list):
         raise ConfigError(f"{where}: components: is {entries!r}; give a list of tables")
     for number, entry in enumerate(entries):
-        _add(workflow, entry, servers, file, f"{where}: components[{number}]")
+        _add(workflow, entry, servers, files, f"{where}: components[{number}]")
     return workflow
 
 
-def _add(workflow: Workflow, entry: Any, servers: Mapping[str, ServerManager], file: Path, where: str) -> None:
+def _add(
+    workflow: Workflow, entry: Any, servers: Mapping[str, ServerManager], files: tuple[Path, ...], where: str
+) -> None:
     if not isinstance(entry, dict):
         raise ConfigError(f"{where}: is {entry!r}; give a table with name and function, command or workflow")
     _only(entry, (*_KINDS, *SETTINGS), where)
@@ -66,21 +73,32 @@ def _add(workflow: Workflow, entry: Any, servers: Mapping[str, ServerManager], f
     what = rest.pop(given[0])
     if "args" in rest and isinstance(rest["args"], dict):
         rest["args"] = {key: _argument(value, servers, f"{where}.args.{key}") for key, value in rest["args"].items()}
-    if given[0] == "function":
-        workflow.component(**rest)(_imported(what, f"{where}.function"))
-    elif given[0] == "command":
-        workflow.command(rest.pop("name", None), what, **rest)
-    else:
+    if "name" not in rest:
+        raise ConfigError(f"{where}.name: is missing; add it")
+    if given[0] == "workflow":
         _only(rest, ("name", "dependencies"), where)
-        workflow.nest(_inner(type(workflow), what, file, f"{where}.workflow"), **rest)
+        what = _inner(type(workflow), what, files, f"{where}.workflow")
+    elif given[0] == "function":
+        what = _imported(what, f"{where}.function")
+    try:
+        if given[0] == "workflow":
+            workflow.nest(what, **rest)
+        elif given[0] == "command":
+            workflow.command(rest.pop("name"), what, **rest)
+        else:
+            workflow.component(**rest)(what)
+    except ConfigError as error:  # told of a call; the reader has a file
+        raise ConfigError(f"{where}: {_OF_A_CALL.sub('', str(error))}") from None
 
 
-def _inner(make: type[Workflow], what: Any, file: Path, where: str) -> Workflow:
+def _inner(make: type[Workflow], what: Any, files: tuple[Path, ...], where: str) -> Workflow:
     if isinstance(what, str):
-        inner = file.parent / what
-        return _workflow(make, load(inner, where), inner, where, {})
+        inner = files[-1].parent / what
+        if any(inner.resolve() == outer.resolve() for outer in files):
+            raise ConfigError(f"{where}: {inner} would contain itself; give another file")
+        return _workflow(make, load(inner, where), (*files, inner), f"{where}: {what}", {})
     if isinstance(what, dict):
-        return _workflow(make, what, file, where, {})
+        return _workflow(make, what, files, where, {})
     raise ConfigError(f"{where}: is {what!r}; give the path of a workflow file, or a table like one")
 
 
@@ -93,12 +111,15 @@ def _servers(entries: Any, where: str) -> dict[str, ServerManager]:
     for number, entry in enumerate(entries):
         rest = dict(entry)
         name = rest.pop("name", None)
+        if name is None:
+            raise ConfigError(f"{where}: servers[{number}].name: is missing; add it")
         if name in servers:
             raise ConfigError(f"{where}: servers[{number}].name: {name!r} is taken; give each a name of its own")
         try:
             servers[str(name)] = ServerManager(name, rest)
         except ConfigError as error:
-            raise ConfigError(f"{where}: servers[{number}]: {error}") from None
+            told = str(error).replace("ServerManager: ", "")
+            raise ConfigError(f"{where}: servers[{number}]: {told}") from None
     return servers
 
 
@@ -107,7 +128,8 @@ def _argument(value: Any, servers: Mapping[str, ServerManager], where: str) -> A
         return value
     name = value["server"]
     if name not in servers:
-        raise ConfigError(f"{where}: server {name!r} does not exist; {suggestion(name, list(servers))}")
+        advice = suggestion(name, list(servers)) if servers else "the file declares none, add it to servers"
+        raise ConfigError(f"{where}: server {name!r} does not exist; {advice}")
     return servers[name]
 
 
@@ -116,10 +138,14 @@ def _resources(content: Any, where: str) -> Resources:
         raise ConfigError(f"{where}: is {content!r}; give a table with nodes, cpus or gpus")
     _only(content, ("nodes", "cpus", "gpus"), where)
     usable = usable_resources()
-    for key, kind in (("nodes", str), ("cpus", int), ("gpus", str)):
+    for key, kind, word in (
+        ("nodes", str, "names"),
+        ("cpus", int, "numbers"),
+        ("gpus", str, "numbers or names as text"),
+    ):
         entries = content.get(key, [])
         if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
-            raise ConfigError(f"{where}.{key}: is {entries!r}; give a list of {kind.__name__}")
+            raise ConfigError(f"{where}.{key}: is {entries!r}; give a list of {word}")
     return Resources(
         tuple(content.get("nodes", usable.nodes)),
         tuple(content.get("cpus", usable.cpus)),

@@ -176,7 +176,7 @@ class Launch:
 
     def _sleep_s(self, until: float | None) -> float | None:
         moments = [*self._deadlines_s.values(), self._pool.deadline_s(), until]
-        first = min((moment for moment in moments if moment is not None), default=None)
+        first = min((moment for moment in moments if moment not in (None, float("inf"))), default=None)
         left = None if first is None else max(0.0, first - time.monotonic())
         if self._on_log is None:
             return left

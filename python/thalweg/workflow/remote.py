@@ -11,6 +11,7 @@ import selectors
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from thalweg.workflow.resources import Grant
 from thalweg.workflow.running import Outcome
 
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "THALWEG_LAUNCH_ADDRESS", "THALWEG_LAUNCH_TOKEN"
+_ABORT_S = 2.0  # how long a launcher has to end the other ranks of a job when one has failed
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from thalweg.workflow.worker import main_of_rank; "
     "main_of_rank()"
@@ -86,6 +88,9 @@ class RemoteFunction(ComponentProcess):
         self._groups: set[int] = set()
         self._results: dict[int, Any] = {}
         self._errors: dict[int, str] = {}
+        self._gone: list[int] | None = None
+        self._abort = threading.Timer(_ABORT_S, self.ask_to_stop)
+        self._abort.daemon = True
 
     def interests(self) -> list[tuple[int, int]]:
         reading = [self._listener.fileno(), *(connection.fileno() for connection, _ in self._strangers)]
@@ -102,6 +107,8 @@ class RemoteFunction(ComponentProcess):
         told, outcome = super().advance()
         if outcome is not None:
             self._kill_groups(signal.SIGKILL)
+        elif self._gone is None:
+            self._end_after_a_failure()
         return told, outcome
 
     def ask_to_stop(self) -> None:
@@ -113,6 +120,7 @@ class RemoteFunction(ComponentProcess):
         return super().kill()
 
     def close(self) -> None:
+        self._abort.cancel()
         super().close()
         self._listener.close()
         for connection, _ in self._strangers:
@@ -172,10 +180,24 @@ class RemoteFunction(ComponentProcess):
         self._lines[rank] = line
         return "known"
 
+    def _end_after_a_failure(self) -> None:
+        """Stop the job when a rank has failed and the launcher does not by itself.
+
+        MPICH lets the other ranks of a job that made no call of MPI run on.
+        """
+        told = {*self._results, *self._errors}
+        gone = [rank for rank, line in self._lines.items() if not line.open and rank not in told]
+        if gone or self._errors:
+            self._gone = gone
+            self._abort.start()
+
     def _outcome(self, status: int) -> Outcome:
         if self._errors:
-            rank = min(self._errors)
-            return self._failure(abs(status) or 1, f"rank {rank}: {self._errors[rank]}")
+            rank = next(iter(self._errors))  # the first: others may fail because of it
+            return self._failure(1, f"rank {rank}: {self._errors[rank]}")
+        if self._gone:
+            names = ", ".join(map(str, self._gone))
+            return self._failure(1, f"of {self._size} ranks, {names} ended without a result")
         silent = [rank for rank in range(self._size) if rank not in self._results]
         if status == 0 and not silent:
             return Outcome(True, 0, [self._results[rank] for rank in range(self._size)])

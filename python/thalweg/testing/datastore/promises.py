@@ -10,7 +10,7 @@ import pytest
 
 from thalweg.datastore import DataStore
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class Promises:

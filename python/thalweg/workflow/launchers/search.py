@@ -11,6 +11,10 @@ from thalweg.errors import ConfigError, MissingLibraryError
 from thalweg.workflow.launchers.launcher import Launcher
 
 _PATIENCE_S = 20.0
+_INSTALL = {
+    "openmpi": "install one (Debian: apt-get install openmpi-bin) or ",
+    "mpich": "install it (Debian: apt-get install mpich) or ",
+}
 
 
 def find_launcher(name: str | None, component: str) -> tuple[Launcher, str]:
@@ -50,7 +54,7 @@ def find_launcher(name: str | None, component: str) -> tuple[Launcher, str]:
     looked = ", ".join(dict.fromkeys(program for launcher in wanted for program in launcher.programs))
     raise MissingLibraryError(
         f"Workflow: component {component!r} is remote, but no {name or 'MPI launcher'} was found "
-        f"(looked for {looked}); install one (Debian: apt-get install openmpi-bin) or load its module"
+        f"(looked for {looked}); {_INSTALL.get(name or 'openmpi', '')}load its module"
     )
 
 
