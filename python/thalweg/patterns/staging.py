@@ -56,7 +56,7 @@ class Staged(NamedTuple):
             factors = " × ".join(f"{count} {what}" for what, count in self.counts.items())
             raise ConfigError(
                 f"{pattern}: {factors} × {format_size(self.size_bytes)} = {format_size(self.total_bytes)} would be "
-                f"staged at once; {where} has {format_size(available)} available: make one of them smaller"
+                f"staged at once; {where} has {available / 1e9:.3g} GB available: make one of them smaller"
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -63,8 +64,11 @@ def run_sweep(
             )
         if not values or len(set(values)) != len(values):
             raise ConfigError(f"sweep: {option}: is {list(values)!r}; give one or more values, each once")
-        for value in values:  # every one, before the first run
-            checked(pattern.Options, {**options, option: value}, pattern.name)
+    for values in itertools.product(*axes.values()):  # every run, before the first
+        chosen: Any = checked(pattern.Options, {**options, **dict(zip(axes, values, strict=True))}, pattern.name)
+        staged = getattr(chosen, "staged", None)
+        if staged is not None:
+            staged.check(pattern.name, chosen.backend, folder)
     sweep = SweepFolder.create(folder, pattern.name, options, axes, repeats, resume=resume)
     status = "interrupted"
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from thalweg.patterns.staging import BACKENDS, BackendName
+from thalweg.patterns.staging import BACKENDS, BackendName, Staged
 
 
 class Options(BaseModel):
@@ -36,3 +36,8 @@ class Options(BaseModel):
     def cells(self) -> int:
         """Cells of a request."""
         return self.size_bytes // (4 * self.features)
+
+    @property
+    def staged(self) -> Staged:
+        """What is staged at once."""
+        return Staged(self.size_bytes, {"clients": self.clients, "arrays": 2})

@@ -12,15 +12,14 @@ from thalweg.patterns.inference_loop.components import infer, solve
 from thalweg.patterns.inference_loop.latency import PARTS, draw_latency, latency_table, round_trips
 from thalweg.patterns.inference_loop.options import Options
 from thalweg.patterns.recorded_run import recorded_run
-from thalweg.patterns.staging import Staged, server_for
+from thalweg.patterns.staging import server_for
 from thalweg.results import Artifact, RunFolder
 from thalweg.workflow import Progress, Workflow
 
 
 def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
     """Run all solvers beside the model, and say what a request costs."""
-    staged = Staged(options.size_bytes, {"clients": options.clients, "arrays": 2})
-    manager = server_for(options.backend, "inference-loop", folder, staged)
+    manager = server_for(options.backend, "inference-loop", folder, options.staged)
     with recorded_run("inference-loop", options, folder) as record, manager as server:
         workflow = Workflow("inference-loop", record)
         arguments = {"server_info": server.get_server_info(), "content": options.model_dump()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from thalweg.patterns.coupling import CouplingOptions
+from thalweg.patterns.staging import Staged
 
 
 class Options(CouplingOptions):
@@ -16,3 +17,8 @@ class Options(CouplingOptions):
     ahead: int = Field(
         4, ge=1, description="arrays that a simulation may be ahead of the trainer, before it waits for it"
     )
+
+    @property
+    def staged(self) -> Staged:
+        """What is staged at once."""
+        return Staged(self.size_bytes, {"simulations": self.simulations, "arrays": self.ahead + 1})

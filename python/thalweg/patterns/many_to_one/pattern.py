@@ -11,7 +11,7 @@ from thalweg.patterns.coupling import ONE_THREAD
 from thalweg.patterns.many_to_one.components import simulate, train
 from thalweg.patterns.many_to_one.options import Options
 from thalweg.patterns.recorded_run import recorded_run
-from thalweg.patterns.staging import Staged, server_for
+from thalweg.patterns.staging import server_for
 from thalweg.results import ResultTable, RunFolder, statistics
 from thalweg.results.summaries import iteration_times
 from thalweg.workflow import Progress, Workflow
@@ -19,8 +19,7 @@ from thalweg.workflow import Progress, Workflow
 
 def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
     """Run all simulations beside the trainer; compute the paper's training time per iteration."""
-    staged = Staged(options.size_bytes, {"simulations": options.simulations, "arrays": options.ahead + 1})
-    manager = server_for(options.backend, "many-to-one", folder, staged)
+    manager = server_for(options.backend, "many-to-one", folder, options.staged)
     with recorded_run("many-to-one", options, folder) as record, manager as server:
         workflow = Workflow("many-to-one", record)
         arguments = {"server_info": server.get_server_info(), "options": options.model_dump()}

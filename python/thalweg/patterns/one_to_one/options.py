@@ -5,6 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from thalweg.patterns.coupling import CouplingOptions
+from thalweg.patterns.staging import Staged
+
+#: Arrays of a rank that may be staged at once: the trainer reads more often than the solver writes.
+_AHEAD = 8
 
 
 class Options(CouplingOptions):
@@ -20,3 +24,8 @@ class Options(CouplingOptions):
     arrays_per_write: int = Field(
         2, ge=1, description="arrays in one write (the paper counts 203 transfers in 10,108 iterations: two every 100)"
     )
+
+    @property
+    def staged(self) -> Staged:
+        """What is staged at once."""
+        return Staged(self.size_bytes, {"ranks": self.ranks, "arrays": _AHEAD})

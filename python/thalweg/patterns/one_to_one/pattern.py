@@ -11,19 +11,15 @@ from thalweg.patterns.one_to_one import figure, tables
 from thalweg.patterns.one_to_one.components import solve, train
 from thalweg.patterns.one_to_one.options import Options
 from thalweg.patterns.recorded_run import recorded_run
-from thalweg.patterns.staging import Staged, server_for
+from thalweg.patterns.staging import server_for
 from thalweg.results import Artifact, RunFolder
 from thalweg.results.summaries import iteration_times
 from thalweg.workflow import Progress, Workflow
 
-#: Arrays of a rank that may be staged at once: the paper's trainer reads more often than its solver writes.
-_AHEAD = 8
-
 
 def run(options: Options, folder: Path, progress: Callable[[Progress], None] | None = None) -> RunFolder:
     """Run solver and trainer side by side, and compute the paper's tables."""
-    staged = Staged(options.size_bytes, {"ranks": options.ranks, "arrays": _AHEAD})
-    manager = server_for(options.backend, "one-to-one", folder, staged)
+    manager = server_for(options.backend, "one-to-one", folder, options.staged)
     with recorded_run("one-to-one", options, folder) as record, manager as server:
         workflow = Workflow("one-to-one", record)
         arguments = {"server_info": server.get_server_info(), "options": options.model_dump()}
