@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from abc import ABC, abstractmethod
@@ -112,6 +113,21 @@ class MPIRanks(Ranks):
         return gathered
 
 
+def _imported_mpi(place: Place) -> Any:
+    """Import mpi4py.MPI for the launcher's MPI.
+
+    Its wheels hold an extension for each ABI, and left alone they take that of the first library they find, whose MPI
+    may be another one. But they find libraries in more places then, such as those of MPIs from PyPI.
+    """
+    if place.mpi is not None and "MPI4PY_MPIABI" not in os.environ:
+        os.environ["MPI4PY_MPIABI"] = place.mpi
+        try:
+            return importlib.import_module("mpi4py.MPI")
+        except ImportError:
+            del os.environ["MPI4PY_MPIABI"]
+    return importlib.import_module("mpi4py.MPI")
+
+
 def current_ranks(comm: Any = None) -> Ranks:
     """Return the ranks of `comm`, or, without one, those that the MPI launcher of this process started.
 
@@ -138,22 +154,19 @@ def current_ranks(comm: Any = None) -> Ranks:
         raise MissingLibraryError(
             f"ranks: {place.size} ranks were started, which need mpi4py; pip install 'thalweg[mpi]'"
         )
-    if place.mpi is not None:
-        # mpi4py's wheels hold an extension for each ABI; left alone they take that of the first library they find
-        os.environ.setdefault("MPI4PY_MPIABI", place.mpi)
     try:
-        from mpi4py import MPI
+        mpi = _imported_mpi(place)
     except ImportError as error:
         raise ConfigError(
             f"ranks: {place.size} ranks were started, and mpi4py cannot load their MPI "
             f"({place.mpi or 'unknown'}): {error}; put its library into LD_LIBRARY_PATH, or build mpi4py with its "
             "compiler: pip install --no-binary=mpi4py --force-reinstall mpi4py"
         ) from error
-    world = MPI.COMM_WORLD
+    world = mpi.COMM_WORLD
     if world.Get_size() != place.size:
         raise ConfigError(
             f"ranks: the launcher started {place.size} ranks, mpi4py sees {world.Get_size()}: it uses "
-            f"{MPI.Get_library_version().splitlines()[0]!r}, another MPI than the launcher's; "
+            f"{mpi.Get_library_version().splitlines()[0]!r}, another MPI than the launcher's; "
             "use that MPI's mpirun, or set MPI4PY_MPIABI"
         )
     return MPIRanks(world, place.local_rank)

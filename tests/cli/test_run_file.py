@@ -66,7 +66,7 @@ def test_a_component_that_fails_gives_status_1_its_last_lines_and_a_report(folde
         ("flow.toml", "a = [", "Workflow: flow.toml is not TOML: Invalid value (at end of document)"),
         ("flow.json", "[]", "Workflow: flow.json holds a list at the top; expected a table of keys"),
         ("flow.toml", 'nmae = "x"', "Workflow: nmae: unknown key; did you mean 'name'?"),
-        ("flow.toml", "", "Workflow: components: is None; give a list of tables"),
+        ("flow.toml", "", "Workflow: components: is missing; add it"),
         ("flow.toml", "components = []", "Workflow 'flow': has no components; declare one with @w.component(...)"),
     ],
 )

@@ -17,7 +17,7 @@ from thalweg.ai.inference import InferenceRecord, serve
 from thalweg.ai.learner import Learner
 from thalweg.ai.replay_buffer import Array, ReplayBuffer
 from thalweg.configuration import checked, load
-from thalweg.errors import ConfigError, InvalidError
+from thalweg.errors import ConfigError, InvalidError, ShapeError
 from thalweg.kernels import make_kernel
 from thalweg.ranks import current_ranks
 from thalweg.simulation.even_draws import EvenDraws
@@ -75,7 +75,7 @@ class AI:
         A model of one's own, in place of the configuration's.
     to_samples : callable, optional
         Makes (inputs, targets), with the samples along the first axis, from a key and its array.
-        Default: rows of as many numbers as the model takes are both.
+        Default, for an mlp: the rows of the array, of as many numbers as the model takes, are both.
 
     Raises
     ------
@@ -401,12 +401,19 @@ class AI:
         config = self.config.model
         if config is None or config.type != "mlp":
             raise InvalidError(f"AI {self.name!r}: does not know how to make samples of key {key!r}; give to_samples")
-        flat = np.asarray(value, np.float32).reshape(-1)
-        width = max(config.inputs, config.outputs)
-        if flat.size < width:
-            raise InvalidError(f"AI {self.name!r}: key {key!r} has {flat.size} numbers, the model takes {width}")
-        rows = flat[: flat.size // width * width].reshape(-1, width)
-        return rows[:, : config.inputs], rows[:, : config.outputs]
+        if config.inputs != config.outputs:
+            raise InvalidError(
+                f"AI {self.name!r}: the model has {config.inputs} inputs and {config.outputs} outputs; give "
+                "to_samples, which tells what of a staged value is input and what is target"
+            )
+        array = np.asarray(value, np.float32)
+        if array.ndim == 0 or array.shape[-1] != config.inputs:
+            raise ShapeError(
+                f"AI {self.name!r}: key {key!r} has shape {array.shape}, the model takes rows of {config.inputs}; "
+                "stage such rows, or give to_samples"
+            )
+        rows = array.reshape(-1, config.inputs)
+        return rows, rows
 
 
 def _check_length(operation: str, num_iters: object, run_time: object) -> None:

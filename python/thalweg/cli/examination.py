@@ -54,8 +54,8 @@ def examine() -> list[Item]:
         *(_library(*library) for library in libraries),
         _parallel_hdf5(),
         _program("redis-server", ["--version"], "backend redis", "apt-get install redis-server"),
-        _mpi("Open MPI", "mpirun.openmpi", "apt-get install openmpi-bin"),
-        _mpi("MPICH", "mpirun.mpich", "apt-get install mpich"),
+        _mpi("Open MPI", "openmpi", "apt-get install openmpi-bin"),
+        _mpi("MPICH", "mpich", "apt-get install mpich"),
         _program("srun", ["--version"], "remote components", "a cluster with Slurm"),
         _program("nvidia-smi", ["--query-gpu=name", "--format=csv,noheader"], "kernels on cuda", "an NVIDIA driver"),
         _library_named("CuPy", "cupy", "kernels on cuda", "pip install cupy-cuda12x"),
@@ -108,22 +108,23 @@ def _parallel_hdf5() -> Item:
     return Item(item, parallel == "True", f"HDF5 {version}" if parallel == "True" else "", needed_for, how)
 
 
-def _mpi(item: str, program: str, how: str) -> Item:
-    """An MPI's launcher: Debian's by its own name, else ``mpirun`` when it is of that MPI."""
+def _mpi(item: str, launcher: str, how: str) -> Item:
+    """An MPI's launcher, as a remote component would find it."""
+    from thalweg.errors import MissingLibraryError
+    from thalweg.workflow.launchers import find_launcher
+
     needed_for = "remote components, MPI"
-    for name in (program, "mpirun"):
-        for path in (str(Path(sys.executable).parent / name), shutil.which(name)):
-            answer = _answer([path, "--version"]) if path and Path(path).exists() else None
-            if answer is not None and (version := mpi_version(item, answer)):
-                return Item(item, True, f"{version} ({name})", needed_for, how)
-    return Item(item, False, "", needed_for, how)
+    try:
+        _, path = find_launcher(launcher, "doctor")
+    except MissingLibraryError:
+        return Item(item, False, "", needed_for, how)
+    version = mpi_version(_answer([path, "--version"]) or "")
+    return Item(item, True, f"{version or ''} ({Path(path).name})".strip(), needed_for, how)
 
 
-def mpi_version(item: str, answer: str) -> str | None:
-    """The version in what ``mpirun --version`` says, when it speaks for that MPI."""
-    own = re.search(
-        r"\(Open MPI\)\s+(\S+)" if item == "Open MPI" else r"HYDRA build details:\s+Version:\s+(\S+)", answer
-    )
+def mpi_version(answer: str) -> str | None:
+    """The version in what an MPI launcher says of itself."""
+    own = re.search(r"(?:\(Open MPI\)|\(OpenRTE\)|HYDRA build details:\s+Version:)\s+(\S+)", answer)
     return own.group(1) if own else None
 
 

@@ -47,7 +47,7 @@ def run_file(file: str) -> Callable[..., None]:
         if not replace and (where / "run.json").exists():
             raise ConfigError(f"run {file}: {where} holds an earlier run; give another --folder, or --replace")
         workflow = Workflow.from_file(file, folder=where, replace=replace)
-        page = where / "report.html"
+        page, output = where / "report.html", Output(json_path)
         try:
             with live() as tell:
                 results = workflow.launch(
@@ -55,10 +55,11 @@ def run_file(file: str) -> Callable[..., None]:
                     lambda told: tell(told.component, told.done, told.total, told.note),
                     _show_line if logs else None,
                 )
-        finally:
+        except BaseException:
             if (where / "events.parquet").exists():
-                write_report(where)
-        output = Output(json_path)
+                output.line(f"report    {write_report(where)}")
+            raise
+        write_report(where)
         run = RunFolder.open(where)
         output.table(
             "Components",

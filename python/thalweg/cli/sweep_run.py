@@ -69,23 +69,32 @@ def perform_sweep(
     from thalweg.patterns import PATTERNS
     from thalweg.patterns.sweep import run_sweep
     from thalweg.report import sweep_tables, write_sweep_report
-    from thalweg.results import sweep_rows
+    from thalweg.results import SweepFolder, sweep_rows
 
     if replace and resume:
         raise ConfigError(f"run {name}: --replace and --resume are both given; give one of them")
     if replace:
         _remove(folder)
-    done = 0
+    if resume and (folder / "sweep.json").exists():  # what is not given again is as it was
+        earlier = SweepFolder.open(folder)
+        options, axes = {**earlier.options, **options}, {**earlier.axes, **axes}
+        repeats = max(repeats, earlier.repeats)
     try:
         with live() as tell:
 
             def progress(entry: Any) -> None:
-                nonlocal done
                 tell(entry.component, entry.done, entry.total, entry.note)
                 if entry.component == "sweep" and not sys.stderr.isatty() and entry.note:
                     print(f"run {entry.done + 1:g} of {entry.total:g}: {entry.note}", file=sys.stderr, flush=True)
 
             sweep = run_sweep(PATTERNS[name], options, axes, folder, repeats=repeats, resume=resume, progress=progress)
+    except KeyboardInterrupt:
+        if (folder / "sweep.json").exists():
+            runs = SweepFolder.open(folder).runs
+            done = sum(run.status == "done" for run in runs)
+            again = f"thalweg run {name} --folder {folder} --resume"
+            print(f"thalweg: {done} of {len(runs)} runs are done; go on with: {again}", file=sys.stderr)
+        raise
     except ExistsError:
         raise ConfigError(
             f"run {name}: {folder} holds an earlier sweep; give another --folder, --resume or --replace"
@@ -97,7 +106,7 @@ def perform_sweep(
     for run in failed:
         output.line(f"{run.folder} {run.status}: {run.error}")
     if failed:
-        output.line(f"go on   thalweg run {name} … --folder {folder} --resume")
+        output.line(f"go on   thalweg run {name} --folder {folder} --resume")
     output.line(f"report    {page}")
     output.write(sweep_rows(folder))
     if failed:

@@ -33,17 +33,19 @@ class OwnedFolder:
     Raises
     ------
     ConfigError
-        When `parent` is not there or cannot be written.
+        When `parent` cannot be made or written.
     """
 
     def __init__(self, parent: str | None, keep: bool) -> None:
         base = Path(parent if parent is not None else tempfile.gettempdir())
-        _sweep(base)
         try:
+            base.mkdir(parents=True, exist_ok=True)
+            _sweep(base)
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
         except OSError as error:
             raise ConfigError(
-                f"kernels: options.folder: {base} cannot be used: {error.strerror}; give a folder that can be written"
+                f"kernels: options.folder: {base} cannot be used: {error.strerror}; "
+                "give a folder that can be made and written"
             ) from error
         self._remove = weakref.finalize(self, _nothing) if keep else weakref.finalize(self, _remove, *self._hold())
 

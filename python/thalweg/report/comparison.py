@@ -84,7 +84,10 @@ def _median_ms(events: Events | None) -> float | None:
 
 def _labels(runs: Sequence[Recorded]) -> list[str]:
     """Names of the runs, numbered where two are the same."""
-    names = [run.name for run in runs]
+    parts = [run.name.split(",") for run in runs]
+    shared = set(parts[0]).intersection(*parts[1:])
+    told = [",".join(part for part in some if part not in shared) for some in parts]
+    names = told if all(told) else [run.name for run in runs]  # runs of a sweep: what tells them apart
     return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
 
 

@@ -77,7 +77,8 @@ class ServerManager:
     def __init__(self, name: str, config: Mapping[str, Any] | str | Path) -> None:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"ServerManager: name is {name!r}; give text that is not empty")
-        content = {"type": config} if isinstance(config, str) and config in SERVERS else load(config, "ServerManager")
+        word = isinstance(config, str) and not config.endswith((".json", ".toml"))
+        content = {"type": config} if word else load(config, "ServerManager")
         kind = content.get("type")
         if kind is None:
             raise ConfigError(f"ServerManager: type: is missing; add it, accepted are {', '.join(SERVERS)}")

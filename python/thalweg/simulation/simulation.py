@@ -68,6 +68,13 @@ class Simulation:
     seed : int
         The same seed and rank give the same draws and the same arrays.
 
+    Attributes
+    ----------
+    iteration : int
+        Iterations that have run.
+    ranks : Ranks
+        The processes that are this simulation: ``ranks.rank`` of ``ranks.size``.
+
     Raises
     ------
     ConfigError
@@ -123,6 +130,11 @@ class Simulation:
             for number, kernel in enumerate(self.config.kernels):
                 try:
                     self._entries.append(_entry(kernel, seed * 1_000_003 + self.rank * 1009 + number, self.ranks))
+                except MemoryError as error:
+                    raise ConfigError(
+                        f"Simulation: kernels[{number}].data_size: is {kernel.data_size}, which this machine's memory "
+                        f"has no room for: {error}"
+                    ) from error
                 except (ConfigError, MissingLibraryError) as error:
                     told = str(error).removeprefix("kernels: ")
                     raise type(error)(f"Simulation: kernels[{number}]: {told}") from error

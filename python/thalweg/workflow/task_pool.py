@@ -213,7 +213,8 @@ class TaskPool:
         if not ending["done"]:
             kind.failed, kind.error = kind.failed + 1, ending["error"]
             lines = worker.last_lines(task.log_start)
-            ending["error"] = f"task {content['name']!r} failed: {ending['error']}" + (
+            often = f" {task.attempts} times" if task.attempts > 1 else ""
+            ending["error"] = f"task {content['name']!r} failed{often}: {ending['error']}" + (
                 "\nlast lines:\n" + "\n".join(f"  {line}" for line in lines.splitlines()) if lines else ""
             )
         task.answer({"origin": content["origin"], "number": content["number"], **ending})
