@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from thalweg import Workflow
-from thalweg.errors import ComponentFailedError, ConfigError, InvalidError
+from thalweg.errors import ComponentFailedError, ConfigError, InvalidError, WaitTimeoutError
 from thalweg.workflow import Tasks, submit
 
 PATIENCE_S = 60.0
@@ -212,3 +212,193 @@ def test_what_cannot_be_a_task_is_refused():
             return str(error)
 
     assert launched(steer).startswith("submit: task 'print' cannot be sent to another process: ")
+
+
+@pytest.mark.parametrize("kind", ["local", "thread"])
+def test_arguments_and_results_larger_than_a_socket_takes_arrive(kind):
+    w = Workflow("w")
+
+    @w.component(type=kind)
+    def steer():
+        def outer(data):
+            return submit(bytes, 9_000_000).result() + data
+
+        return len(submit(outer, b"x" * 7_000_000).result())
+
+    assert w.launch(timeout_s=PATIENCE_S) == {"steer": 16_000_000}
+
+
+def test_no_task_gets_an_answer_that_was_meant_for_an_earlier_one(tmp_path):
+    def steer(folder):
+        def first(folder):  # ends while its own task runs, which is answered when `second` waits for another
+            def slow(gate):
+                while not Path(gate).exists():
+                    time.sleep(0.005)
+                return "of the first"
+
+            submit(slow, f"{folder}/gate").cancel()
+            return os.getpid()
+
+        def second(folder):
+            future = submit(str, "of the second")
+            Path(folder, "gate").touch()
+            return os.getpid(), future.result()
+
+        return submit(first, folder).result(), submit(second, folder).result()
+
+    w = Workflow("w", task_processes=1)
+    w.component(args={"folder": str(tmp_path)})(steer)
+    assert w.launch(timeout_s=PATIENCE_S)["steer"][1][1] == "of the second"
+
+
+@pytest.mark.parametrize("kind", ["local", "thread"])
+def test_a_callback_of_a_future_may_submit_and_wait(kind):
+    w = Workflow("w")
+
+    @w.component(type=kind)
+    def steer():
+        follow_up = []
+        future = submit(pow, 2, 2)
+        future.add_done_callback(lambda done: follow_up.append(submit(pow, done.result(), 2)))
+        future.result()
+        while not follow_up:
+            time.sleep(0.005)
+        return follow_up[0].result()
+
+    assert w.launch(timeout_s=PATIENCE_S) == {"steer": 16}
+
+
+def test_a_callback_that_never_returns_does_not_stop_the_launcher():
+    w = Workflow("w", grace_s=0.1)
+
+    @w.component(type="thread")
+    def steer():
+        import threading
+
+        submit(pow, 1, 1).add_done_callback(lambda done: threading.Event().wait(60))
+        threading.Event().wait(60)
+
+    with pytest.raises(WaitTimeoutError, match="'steer' did not end within 1 s"):
+        w.launch(timeout_s=1)
+
+
+def test_threads_of_a_component_submit_and_report():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from thalweg.workflow import report_progress
+
+    w = Workflow("w")
+    seen = []
+
+    @w.component()
+    def steer():
+        def work(number):
+            report_progress(4, 4)
+            return submit(pow, number, 2).result()
+
+        with ThreadPoolExecutor(4) as pool:
+            return list(pool.map(work, range(20)))
+
+    assert w.launch(timeout_s=PATIENCE_S, on_progress=seen.append)["steer"] == [number**2 for number in range(20)]
+    assert seen
+
+
+def test_a_process_that_a_component_forks_is_told_that_it_cannot_submit():
+    def steer():
+        read, write = os.pipe()
+        if os.fork() == 0:
+            try:
+                submit(pow, 1, 1)
+            except InvalidError as error:
+                os.write(write, str(error).encode())
+            os._exit(0)
+        return os.read(read, 1000).decode()
+
+    assert launched(steer).startswith("submit: no component runs this code")
+
+
+@pytest.mark.parametrize("how", ["close", "none"])
+def test_a_task_or_component_may_do_away_with_its_output(how):
+    def steer(how):
+        def silent(how):
+            import sys
+
+            if how == "close":
+                sys.stdout.close()
+            else:
+                sys.stdout = None
+            return 5
+
+        return submit(silent, how).result() + submit(silent, how).result() + silent(how)
+
+    w = Workflow("w")
+    w.component(args={"how": how})(steer)
+    assert w.launch(timeout_s=PATIENCE_S) == {"steer": 15}
+
+
+def test_a_task_does_not_fail_because_an_idle_process_was_killed():
+    def steer():
+        results = []
+        for number in range(10):
+            os.kill(submit(os.getpid).result(), signal.SIGKILL)
+            results.append(submit(pow, number, 2).result())
+        return results
+
+    assert launched(steer, task_processes=1) == [number**2 for number in range(10)]
+
+
+def test_what_a_failed_task_submitted_ends_with_it(tmp_path):
+    def steer(folder):
+        def outer(folder):
+            def endless(folder):
+                Path(folder, "pid.tmp").write_text(str(os.getpid()))
+                os.rename(f"{folder}/pid.tmp", f"{folder}/pid")
+                time.sleep(1000)
+
+            submit(endless, folder)
+            while not Path(folder, "pid").exists():
+                time.sleep(0.005)
+            raise ValueError("enough")
+
+        assert "enough" in str(submit(outer, folder).exception())
+        pid = int(Path(folder, "pid").read_text())
+        until = time.monotonic() + 30
+        while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        return "gone"
+
+    w = Workflow("w")
+    w.component(args={"folder": str(tmp_path)})(steer)
+    assert w.launch(timeout_s=PATIENCE_S) == {"steer": "gone"}
+
+
+def test_a_running_task_that_is_cancelled_is_killed_and_not_tried_again(tmp_path):
+    def steer(folder):
+        def endless(folder):
+            Path(folder, f"try-{os.getpid()}").touch()
+            time.sleep(1000)
+
+        future = Tasks("endless", retries=5).submit(endless, folder)
+        while not list(Path(folder).glob("try-*")):
+            time.sleep(0.005)
+        assert future.cancel()
+        return submit(pow, 3, 2).result()
+
+    w = Workflow("w", task_processes=1, folder=tmp_path / "run")
+    w.component(args={"folder": str(tmp_path)})(steer)
+    assert w.launch(timeout_s=PATIENCE_S) == {"steer": 9}
+    assert len(list(tmp_path.glob("try-*"))) == 1
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert [(entry["name"], entry["status"]) for entry in facts["components"]] == [("steer", "done"), ("pow", "done")]
+
+
+def test_thousands_of_tasks_are_cancelled_at_once():
+    def steer():
+        gate = submit(time.sleep, 0.2)
+        futures = [submit(pow, number, 2) for number in range(5000)]
+        cancelled = sum(future.cancel() for future in futures)
+        gate.result()
+        return cancelled > 4000, submit(pow, 2, 2).result()
+
+    assert launched(steer, task_processes=1) == (True, 4)

@@ -431,3 +431,18 @@ def test_a_workflow_comes_from_a_file(tmp_path):
     path.write_text('[[components]]\nname = "cores"\nfunktion = "os:cpu_count"\n')
     with pytest.raises(ConfigError, match=r"components\[0\].funktion: unknown key; did you mean 'function'\?"):
         Workflow.from_file(path)
+
+
+def test_a_thread_component_whose_recording_fails_is_a_failure_not_a_wait(tmp_path):
+    w = Workflow("w", folder=tmp_path / "run")
+
+    @w.component(type="thread")
+    def first():
+        import shutil
+
+        shutil.rmtree(tmp_path / "run" / "traces", ignore_errors=True)
+        (tmp_path / "run" / "traces").write_text("")
+
+    w.component(name="second", type="thread", dependencies=["first"])(lambda: None)
+    with pytest.raises((ComponentFailedError, OSError), match="second"):
+        w.launch(timeout_s=PATIENCE_S)

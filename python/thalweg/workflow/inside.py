@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -44,26 +45,41 @@ class ComponentContext:
 
 
 _current: contextvars.ContextVar[ComponentContext | None] = contextvars.ContextVar("thalweg_component", default=None)
+_of_process: ComponentContext | None = None
 
 
-def enter(context: ComponentContext) -> None:
-    """Make `context` the one of this thread."""
-    _current.set(context)
+def enter(context: ComponentContext, *, whole_process: bool) -> None:
+    """Make `context` the one of this thread, or of all threads of a process that runs nothing else."""
+    global _of_process
+    if whole_process:
+        _of_process = context
+    else:
+        _current.set(context)
 
 
 def current() -> ComponentContext | None:
     """Return the component that runs this code, or None outside of one."""
-    return _current.get()
+    return _current.get() or _of_process
+
+
+def _leave_in_child() -> None:
+    """A forked child shares the line to the launcher, but nobody in it reads the answers."""
+    global _of_process
+    _of_process = None
+    _current.set(None)
+
+
+os.register_at_fork(after_in_child=_leave_in_child)
 
 
 def report_progress(done: float, total: float, note: str = "") -> None:
     """Tell the launcher how far this component is; cheap enough to call in every iteration. Nothing outside of one."""
-    context = _current.get()
+    context = current()
     if context is not None:
         context.report(done, total, note)
 
 
 def stop_requested() -> bool:
     """Tell whether this component was asked to stop. Threads must ask; a process is ended by a signal."""
-    context = _current.get()
+    context = current()
     return context is not None and context.stop.is_set()

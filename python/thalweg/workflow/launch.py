@@ -85,7 +85,7 @@ class Launch:
         self._failed: str | None = None
         self._ending: str | None = None
         self._watch = Watch()
-        self._pool = TaskPool(self._watch, self._start_worker, task_processes, self._task_told)
+        self._pool = TaskPool(self._watch, self._start_worker, task_processes, self._told)
         self.results: dict[str, Any] = {}
         self._records = {
             c.name: ComponentRecord(c.name, c.type, status="cancelled", log=self._log_name(c.name))
@@ -200,7 +200,7 @@ class Launch:
         running = self._running[name]
         messages, outcome = running.advance()
         for kind, content in messages:
-            self._told(running, lambda answer: running.deliver("task", answer), kind, content)
+            self._told(running, self._answerer(running), kind, content)
         if outcome is None:
             return
         if not outcome.done and self._deadlines_s.get(name) == float("inf"):
@@ -227,8 +227,14 @@ class Launch:
         elif kind == "cancel":
             self._pool.cancel(owner, content)
 
-    def _task_told(self, owner: Hashable, answer: Answer, kind: str, content: Any) -> None:
-        self._told(owner, answer, kind, content)
+    def _answerer(self, running: Running) -> Answer:
+        """Return what tells a component how its task ended."""
+
+        def answer(content: dict[str, Any]) -> None:
+            running.deliver("task", content)
+            self._watch.refresh(running)  # it may take more than the socket does at once
+
+        return answer
 
     def _stop_all(self, status: str) -> None:
         """Ask all to stop, wait for the grace, kill what is left. Takes no longer than the grace and a little."""

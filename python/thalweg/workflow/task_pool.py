@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Literal
 
 from thalweg.results.folder import ComponentRecord
 from thalweg.workflow.local import LocalFunction
@@ -14,18 +14,25 @@ from thalweg.workflow.running import Outcome
 from thalweg.workflow.watch import Watch
 
 _LAST_PATIENCE_S = 5.0
+_FALSE_STARTS = 3
 Answer = Callable[[dict[str, Any]], None]
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class _Task:
+    """One task; it is itself the owner of the tasks that it submits."""
+
     owner: Hashable
     content: dict[str, Any]
     answer: Answer
+    worker: LocalFunction | None = None
+    begun: bool = False
     attempts: int = 0
+    false_starts: int = 0
     deadline_s: float | None = None
     started_s: float = 0.0
     log_start: int = 0
+    over: Literal["", "given up", "out of time"] = ""
 
 
 @dataclasses.dataclass
@@ -68,37 +75,34 @@ class TaskPool:
     ) -> None:
         self._watch, self._start, self._limit, self._on_message = watch, start, limit, on_message
         self._waiting: dict[int, deque[_Task]] = {}
+        self._by_owner: dict[Hashable, dict[tuple[int, int], _Task]] = {}
         self._busy: dict[LocalFunction, _Task] = {}
         self._idle: list[LocalFunction] = []
+        self._dying: set[LocalFunction] = set()
         self._kinds: dict[str, _Kind] = {}
         self._numbers = 0
         self._started: dict[LocalFunction, int] = {}
 
     def submit(self, owner: Hashable, content: dict[str, Any], answer: Answer) -> None:
         """Run a task when a process is free; `answer` gets how it ended."""
-        self._waiting.setdefault(content["depth"], deque()).append(_Task(owner, content, answer))
+        if isinstance(owner, _Task) and owner.over == "given up":
+            return  # its process is being killed
+        task = _Task(owner, content, answer)
+        self._by_owner.setdefault(owner, {})[content["origin"], content["number"]] = task
+        self._waiting.setdefault(content["depth"], deque()).append(task)
         self._fill()
 
     def cancel(self, owner: Hashable, content: dict[str, Any]) -> None:
-        """Forget a task that has not been started."""
-        for waiting in self._waiting.values():
-            for task in waiting:
-                same = task.content["origin"] == content["origin"] and task.content["number"] == content["number"]
-                if task.owner == owner and same:
-                    waiting.remove(task)
-                    return
+        """Give a task up: forget it when it waits, kill its process when it runs."""
+        task = self._by_owner.get(owner, {}).pop((content["origin"], content["number"]), None)
+        if task is not None:
+            self._give_up(task)
 
     def owner_ended(self, owner: Hashable) -> None:
-        """Stop and forget the tasks of a component that has ended, and those that they submitted."""
-        owners = [owner]
-        for gone in owners:
-            for depth, waiting in self._waiting.items():
-                self._waiting[depth] = deque(task for task in waiting if task.owner != gone)
-            for worker, task in list(self._busy.items()):
-                if task.owner == gone:
-                    owners.append(worker)
-                    task.content["abandoned"] = True
-                    worker.kill()
+        """Give up the tasks of a component or task that has ended, and those that they submitted."""
+        for task in self._by_owner.pop(owner, {}).values():
+            self._give_up(task)
+            self.owner_ended(task)
 
     def deadline_s(self) -> float | None:
         """Return the time (``time.monotonic()``) at which `expire` has something to do."""
@@ -107,28 +111,27 @@ class TaskPool:
     def expire(self) -> None:
         """Kill the processes of tasks whose time is over."""
         now = time.monotonic()
-        for worker, task in self._busy.items():
+        for worker, task in list(self._busy.items()):
             if task.deadline_s is not None and now >= task.deadline_s:
-                task.deadline_s = None
-                task.content["expired"] = True
-                worker.kill()
+                task.deadline_s, task.over = None, "out of time"
+                self._kill(worker)
 
     def stop(self, grace_s: float) -> None:
-        """End all processes: idle ones end by themselves within `grace_s`, then all are killed."""
+        """End all processes: idle ones by themselves within `grace_s`, then all are killed."""
         self._waiting.clear()
-        for worker, task in self._busy.items():
-            task.content["abandoned"] = True
-            worker.kill()
+        for worker, task in list(self._busy.items()):
+            task.over = "given up"
+            self._kill(worker)
         for worker in self._idle:
             worker.deliver("end", None)
         self._wait(grace_s)
-        for worker in [*self._idle, *self._busy]:
-            worker.kill()
+        for worker in list(self._started):
+            self._kill(worker)
         self._wait(_LAST_PATIENCE_S)
 
     def _wait(self, patience_s: float) -> None:
         until = time.monotonic() + patience_s
-        while (self._idle or self._busy) and (left := until - time.monotonic()) > 0:
+        while self._started and (left := until - time.monotonic()) > 0:
             self._watch.step(left)
 
     def processes(self) -> list[tuple[str, LocalFunction]]:
@@ -150,8 +153,10 @@ class TaskPool:
         for depth, waiting in self._waiting.items():
             running = sum(task.content["depth"] == depth for task in self._busy.values())
             while waiting and running < self._limit:
-                self._assign(waiting.popleft())
-                running += 1
+                task = waiting.popleft()
+                if not task.over:
+                    self._assign(task)
+                    running += 1
 
     def _assign(self, task: _Task) -> None:
         if self._idle:
@@ -161,14 +166,29 @@ class TaskPool:
             self._started[worker] = self._numbers
             self._numbers += 1
             self._watch.add(worker, lambda: self._advance(worker))
+        task.worker, task.begun = worker, False
         task.attempts += 1
         task.started_s = time.monotonic()
         task.log_start = worker.log_bytes()
         if task.content["timeout_s"] is not None:
             task.deadline_s = task.started_s + task.content["timeout_s"]
         self._busy[worker] = task
-        worker.deliver("call", task.content)
-        self._watch.refresh(worker)
+        self._deliver(worker, "call", task.content)
+
+    def _deliver(self, worker: LocalFunction, kind: str, content: Any) -> None:
+        if worker in self._started:
+            worker.deliver(kind, content)
+            self._watch.refresh(worker)  # it may be more than the socket takes at once
+
+    def _give_up(self, task: _Task) -> None:
+        task.over = "given up"
+        if task.worker is not None and self._busy.get(task.worker) is task:
+            self._kill(task.worker)
+
+    def _kill(self, worker: LocalFunction) -> None:
+        """Kill a process; it gets no other task until its end is noticed."""
+        self._dying.add(worker)
+        worker.kill()
 
     def _advance(self, worker: LocalFunction) -> None:
         messages, outcome = worker.advance()
@@ -176,12 +196,15 @@ class TaskPool:
             task = self._busy.get(worker)
             if task is None:
                 continue
-            if kind == "ended":
+            if kind == "started":
+                task.begun = True
+            elif kind == "ended":
                 del self._busy[worker]
-                self._idle.append(worker)
+                if worker not in self._dying:
+                    self._idle.append(worker)
                 self._ended(worker, task, content)
             else:
-                self._on_message(worker, lambda answer: worker.deliver("task", answer), kind, content)
+                self._on_message(task, lambda answer: self._deliver(worker, "task", answer), kind, content)
         if outcome is not None:
             self._lost(worker, outcome)
         self._fill()
@@ -190,23 +213,30 @@ class TaskPool:
         task = self._busy.pop(worker, None)
         if worker in self._idle:
             self._idle.remove(worker)
-        self.owner_ended(worker)
-        if task is not None:
-            limit = task.content["timeout_s"]
-            error = f"did not end within {limit:g} s" if task.content.pop("expired", False) else outcome.error
-            self._ended(worker, task, {"done": False, "error": error})
+        self._dying.discard(worker)
         self._watch.remove(worker)
         del self._started[worker]
+        if task is not None and not task.begun and not task.over and task.false_starts < _FALSE_STARTS:
+            task.false_starts += 1  # the process had ended before it took the task: nothing was tried
+            task.attempts -= 1
+            self._waiting[task.content["depth"]].appendleft(task)
+        elif task is not None:
+            self._ended(worker, task, {"done": False, "error": outcome.error})
         worker.close()
 
     def _ended(self, worker: LocalFunction, task: _Task, ending: dict[str, Any]) -> None:
         content = task.content
-        if content.get("abandoned"):
+        task.worker, task.deadline_s = None, None
+        self.owner_ended(task)
+        if task.over == "given up":
             return
+        if task.over == "out of time" and not ending["done"]:
+            ending["error"] = f"did not end within {content['timeout_s']:g} s"
         if not ending["done"] and task.attempts <= content["retries"]:
-            task.deadline_s = None
+            task.over = ""
             self._waiting[content["depth"]].appendleft(task)
             return
+        self._by_owner.get(task.owner, {}).pop((content["origin"], content["number"]), None)
         kind = self._kinds.setdefault(content["name"], _Kind())
         kind.ended += 1
         kind.elapsed_s += time.monotonic() - task.started_s

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import traceback
@@ -12,14 +11,12 @@ from typing import Any, NoReturn
 
 from thalweg.workflow.inside import ComponentContext, enter
 from thalweg.workflow.line import ComponentEnd
-from thalweg.workflow.worker import said
+from thalweg.workflow.worker import by_line, flush, said
 
 
 def serve(payload: dict[str, Any], line: ComponentEnd) -> NoReturn:
     """Run each call that the launcher sends, until it has no more."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):
-            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    by_line()
     calls: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     worker = _Worker(payload, line)
     threading.Thread(target=worker.listen, args=(calls,), name="thalweg-line", daemon=True).start()
@@ -54,7 +51,8 @@ class _Worker:
         from thalweg.results.tracer import set_current_tracer
 
         self._context = ComponentContext(call["name"], 0, self._line.send, threading.Event(), call["depth"] + 1)
-        enter(self._context)
+        enter(self._context, whole_process=True)
+        self._line.send("started", None)
         set_current_tracer(self._tracer(call["name"]))
         try:
             function, args, kwargs = cloudpickle.loads(call["call"])
@@ -66,8 +64,7 @@ class _Worker:
             self._context.tasks.lost("the task that submitted it has failed")
             why = said(error)
             answer = {"done": False, "error": why}
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+        flush()
         self._line.send("ended", answer)
 
     def close(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import itertools
 import pickle
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError, wait
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
 from thalweg.errors import ComponentFailedError, ConfigError, FullError, InvalidError
@@ -14,6 +16,7 @@ from thalweg.errors import ComponentFailedError, ConfigError, FullError, Invalid
 Result = TypeVar("Result")
 LARGEST_BACKLOG = 100_000
 DEEPEST = 8
+_numbers = itertools.count()  # of the whole process: a late answer to one task is never taken for that to another
 
 
 class TaskFuture(Future[Result]):
@@ -41,7 +44,7 @@ class TaskFuture(Future[Result]):
         return super().exception(timeout)
 
     def cancel(self) -> bool:
-        """Give the task up: it is not started if it waits, and its result is dropped if it runs."""
+        """Give the task up: it is not started if it waits, and its process is killed if it runs."""
         if self.cancelled() or not super().cancel():
             return self.cancelled()
         self.set_running_or_notify_cancel()  # so that wait() and as_completed() see it
@@ -59,11 +62,11 @@ class TaskBook:
 
     def __init__(self, name: str, rank: int, depth: int, send: Callable[[str, Any], None]) -> None:
         self._name, self._rank, self._depth, self._send = name, rank, depth, send
-        self._numbers = itertools.count()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._futures: dict[int, TaskFuture[Any]] = {}
         self._failed: list[TaskFuture[Any]] = []
         self._listen: Callable[[], None] | None = None
+        self._closed = False
 
     def listen_with(self, listen: Callable[[], None]) -> None:
         """Call `listen` in a thread of its own as soon as there are answers to wait for; it returns when they end."""
@@ -84,8 +87,11 @@ class TaskBook:
                 f"submit: task {name!r} cannot be sent to another process: {error}; give plain data as arguments"
             ) from error
         future: TaskFuture[Any] = TaskFuture()
-        number = next(self._numbers)
-        with self._lock:
+        number = next(_numbers)
+        future._on_cancel = lambda: self._give_up(number)
+        with self._changed:
+            if self._closed:
+                raise InvalidError(f"submit: {self._name!r} has ended; submit task {name!r} before it returns")
             if len(self._futures) >= LARGEST_BACKLOG:
                 raise FullError(
                     f"submit: {len(self._futures)} tasks of {self._name!r} have not ended; expected at most "
@@ -93,9 +99,10 @@ class TaskBook:
                 )
             self._futures[number] = future
             if self._listen is not None:
-                threading.Thread(target=self._listen, name="thalweg-tasks", daemon=True).start()
+                context = contextvars.copy_context()  # callbacks of futures run there, and may submit tasks
+                listener = threading.Thread(target=context.run, args=(self._listen,), name="thalweg-tasks", daemon=True)
+                listener.start()
                 self._listen = None
-        future._on_cancel = lambda: self._give_up(number)
         self._send(
             "submit",
             {
@@ -111,9 +118,10 @@ class TaskBook:
         return future
 
     def settle(self, answer: dict[str, Any]) -> None:
-        """Take in the launcher's word that a task has ended."""
-        with self._lock:
-            future = self._futures.pop(answer["number"], None)
+        """Take in the launcher's word that a task has ended; runs the callbacks of its future."""
+        number = answer["number"]
+        with self._changed:
+            future = self._futures.get(number)
         if future is None:
             return
         try:
@@ -122,18 +130,20 @@ class TaskBook:
             else:
                 self._fail(future, ComponentFailedError(answer["error"]))
         except InvalidStateError:
-            return  # cancelled
+            pass  # cancelled
         except Exception as error:
             self._fail(future, ComponentFailedError(f"task: its result cannot be read here: {error}"))
+        self._forget(number)  # only now: a callback may have submitted another task, which `finish` must see
 
     def lost(self, why: str) -> None:
         """Fail what has not ended: nobody will answer any more."""
-        with self._lock:
-            futures = list(self._futures.values())
-            self._futures.clear()
-        for future in futures:
+        with self._changed:
+            self._closed = True
+            futures = dict(self._futures)
+        for number, future in futures.items():
             if not future.done():
                 self._fail(future, ComponentFailedError(why))
+            self._forget(number)
 
     def finish(self) -> None:
         """Wait until all tasks have ended (the launcher's deadlines hold).
@@ -143,24 +153,26 @@ class TaskBook:
         ComponentFailedError
             For a task that failed without anybody having looked at its future.
         """
-        while True:
-            with self._lock:
-                futures = list(self._futures.values())
-            if not futures:
-                break
-            wait(futures)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._futures)
+            self._closed = True
         for future in self._failed:
             if not future.taken:
                 raise future.exception() or AssertionError
 
     def _give_up(self, number: int) -> None:
-        with self._lock:
-            self._futures.pop(number, None)
+        self._forget(number)
         self._send("cancel", {"origin": self._rank, "number": number})
+
+    def _forget(self, number: int) -> None:
+        with self._changed:
+            self._futures.pop(number, None)
+            self._changed.notify_all()
 
     def _fail(self, future: TaskFuture[Any], error: ComponentFailedError) -> None:
         self._failed.append(future)
-        future.set_exception(error)
+        with contextlib.suppress(InvalidStateError):
+            future.set_exception(error)
 
 
 class Tasks:

@@ -33,6 +33,8 @@ class ThreadRun(Running):
         self._context = ComponentContext(
             component.name, 0, lambda kind, content: self._tell((kind, content)), self._stop
         )
+        self._answers: SimpleQueue[Any] = SimpleQueue()
+        self._context.tasks.listen_with(self._listen)
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._run,), name=f"thalweg-{component.name}", daemon=True).start()
 
@@ -53,18 +55,19 @@ class ThreadRun(Running):
             told.append(entry)
 
     def deliver(self, kind: str, content: Any) -> None:
-        if kind == "task":
-            self._context.tasks.settle(content)
+        if kind == "task":  # not here: callbacks of its future must not run in the launcher's loop
+            self._answers.put(content)
 
     def ask_to_stop(self) -> None:
         self._stop.set()
-        self._context.tasks.lost("the workflow is being stopped")
+        self._answers.put("the workflow is being stopped")
 
     def kill(self) -> bool:
         self._stop.set()
         return False
 
     def close(self) -> None:
+        self._answers.put("the component has ended")
         with self._open:
             self._closed = True
             os.close(self._read)
@@ -77,8 +80,23 @@ class ThreadRun(Running):
                 with contextlib.suppress(BlockingIOError):
                     os.write(self._write, b"\0")
 
+    def _listen(self) -> None:
+        """Take in answers to tasks, until there will be no more."""
+        while not isinstance(answer := self._answers.get(), str):
+            self._context.tasks.settle(answer)
+        self._context.tasks.lost(answer)
+
     def _run(self) -> None:
-        enter(self._context)
+        outcome = Outcome(False, None, None, "it ended without an outcome")
+        try:
+            outcome = self._outcome()
+        except BaseException as error:  # of the recording: its folder is full or gone
+            outcome = Outcome(False, None, None, said(error))
+        finally:
+            self._tell(outcome)
+
+    def _outcome(self) -> Outcome:
+        enter(self._context, whole_process=False)
         tracer = None
         if self._recording.traces is not None:
             tracer = Tracer(self._recording.traces, self._component.name, 0, self._recording.start_ns)
@@ -97,4 +115,4 @@ class ThreadRun(Running):
             outcome = Outcome(False, None, None, why, "\n".join(text.splitlines()[-20:]))
         if tracer is not None:
             tracer.close()
-        self._tell(outcome)
+        return outcome

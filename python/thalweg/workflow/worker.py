@@ -65,9 +65,7 @@ def main_of_rank() -> None:
 
 def _perform(payload: dict[str, Any], line: ComponentEnd, rank: int) -> int:
     """Run the function and tell how it ended; return the exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):
-            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    by_line()
     try:
         line.send("result", _run(payload, line, rank))
         return 0
@@ -82,8 +80,21 @@ def _perform(payload: dict[str, Any], line: ComponentEnd, rank: int) -> int:
         line.send("error", said(error))
         return 1
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush()
+
+
+def by_line() -> None:
+    """Have what is printed reach the log line by line."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+
+
+def flush() -> None:
+    """Write out what was printed; a component may have closed or replaced its streams."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.flush()
 
 
 def said(error: BaseException) -> str:
@@ -101,7 +112,7 @@ def _run(payload: dict[str, Any], line: ComponentEnd, rank: int) -> Any:
 
     context = ComponentContext(payload["name"], rank, line.send, threading.Event())
     context.tasks.listen_with(lambda: _listen(context, line))
-    enter(context)
+    enter(context, whole_process=True)
     tracer = None
     if payload["traces"] is not None:
         tracer = Tracer(Path(payload["traces"]), payload["name"], rank, payload["run_start_ns"])
