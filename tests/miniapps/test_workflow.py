@@ -18,6 +18,7 @@ import pytest
 from thalweg import DataStore, ServerManager, Workflow
 from thalweg.errors import ComponentFailedError, ConfigError, ExistsError, WaitTimeoutError
 from thalweg.workflow import report_progress, stop_requested
+from thalweg.workflow.line import LauncherEnd
 
 PATIENCE_S = 30.0
 
@@ -431,3 +432,41 @@ def test_a_workflow_comes_from_a_file(tmp_path):
     path.write_text('[[components]]\nname = "cores"\nfunktion = "os:cpu_count"\n')
     with pytest.raises(ConfigError, match=r"components\[0\].funktion: unknown key; did you mean 'function'\?"):
         Workflow.from_file(path)
+
+
+class Unreadable:
+    """Can be pickled, and fails when it is unpickled."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def test_a_result_that_cannot_be_read_fails_its_component_and_is_tried_again(tmp_path):
+    w = Workflow("w", folder=tmp_path / "run")
+    tries = str(tmp_path / "tries")
+
+    @w.component(retries=1)
+    def solver():
+        with open(tries, "a") as file:
+            file.write("x")
+        return Unreadable()
+
+    with pytest.raises(
+        ComponentFailedError, match="component 'solver' failed: its result cannot be read here: ValueError: invalid lit"
+    ):
+        w.launch(timeout_s=PATIENCE_S)
+    assert Path(tries).read_text() == "xx"
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["components"][0]["status"] == "failed"
+
+
+def test_a_line_to_a_node_that_cannot_be_reached_any_more_is_closed():
+    class Lost:
+        def setblocking(self, blocking):
+            pass
+
+        def recv(self, size):
+            raise TimeoutError(110, "Connection timed out")
+
+    line = LauncherEnd(Lost())
+    assert line.receive() == []
+    assert not line.open

@@ -99,6 +99,8 @@ class ComponentProcess(Running):
     def _failure(self, status: int, told: str | None) -> Outcome:
         if status < 0:
             why = f"killed by signal {signal.Signals(-status).name} ({-status})"
+        elif status == 0 and told:
+            why = told
         else:
             why = f"exit status {status}" + (f": {told}" if told else "")
         return Outcome(False, status, None, why, self.last_lines())
@@ -131,5 +133,7 @@ class ComponentProcess(Running):
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _signal_group(self, number: signal.Signals) -> None:
+        if self._process.returncode is not None:
+            return  # reaped: the number may be another's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
