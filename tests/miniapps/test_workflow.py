@@ -470,3 +470,32 @@ def test_a_line_to_a_node_that_cannot_be_reached_any_more_is_closed():
     line = LauncherEnd(Lost())
     assert line.receive() == []
     assert not line.open
+
+
+def test_what_is_printed_while_the_log_is_read_stays_as_it_was():
+    w = Workflow("w")
+    lines = [f"line {number:08d}" for number in range(200_000)]
+
+    @w.component()
+    def talk():
+        for number in range(200_000):
+            print(f"line {number:08d}")
+
+    seen = []
+    w.launch(timeout_s=PATIENCE_S, on_log=lambda name, line: seen.append(line))
+    assert seen == lines
+
+
+def test_a_line_without_end_comes_in_parts():
+    w = Workflow("w")
+
+    @w.component()
+    def talk():
+        sys.stdout.write("ä" * 1_000_000 + "\n")
+        sys.stdout.write("x" * 65536 + "\n" + "last")
+
+    seen = []
+    w.launch(timeout_s=PATIENCE_S, on_log=lambda name, line: seen.append(line))
+    assert max(len(line.encode()) for line in seen) <= 65536
+    assert "".join(seen) == "ä" * 1_000_000 + "x" * 65536 + "last"
+    assert "" not in seen
