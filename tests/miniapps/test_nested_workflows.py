@@ -103,6 +103,18 @@ def test_a_component_that_uses_up_its_time_fails_and_is_tried_again(tmp_path):
     assert (tmp_path / "tries").read_text() == "x\nx\n"
 
 
+@pytest.mark.parametrize(
+    ("on_term", "cleaned"), [(": > {}/cleaned; exit 0", True), (": > {}/cleaned; exit 3", True), ("", False)]
+)
+def test_a_component_that_uses_up_its_time_may_tidy_up(tmp_path, on_term, cleaned):
+    w = Workflow("w", grace_s=0.5 if not cleaned else 20.0)
+    trap = on_term.format(tmp_path)
+    w.command("slow", ["sh", "-c", f"trap '{trap}' TERM; while :; do sleep 0.05; done"], timeout_s=2)
+    with pytest.raises(ComponentFailedError, match=r"component 'slow' failed: did not end within 2 s"):
+        w.launch(timeout_s=PATIENCE_S)
+    assert (tmp_path / "cleaned").exists() is cleaned
+
+
 def test_components_are_pinned_to_cpus_and_gpus_of_their_own():
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     w = Workflow("w", resources=Resources(("localhost",), cpus, ("0", "1", "2")))
