@@ -499,3 +499,28 @@ def test_a_line_without_end_comes_in_parts():
     assert max(len(line.encode()) for line in seen) <= 65536
     assert "".join(seen) == "ä" * 1_000_000 + "x" * 65536 + "last"
     assert "" not in seen
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_server_that_cannot_be_stopped_hides_nothing_and_leaves_nothing(fails, tmp_path, monkeypatch):
+    first, second = (ServerManager(name, {"type": "node-local"}) for name in ("first", "second"))
+    w = Workflow("w", folder=tmp_path / "run", servers=[first, second])
+
+    @w.component(type="thread")
+    def solver():
+        if fails:
+            raise ValueError("bad viscosity")
+
+    def stuck():
+        raise OSError("no permission")
+
+    monkeypatch.setattr(second, "stop_server", stuck)  # ends are in reverse
+    with pytest.raises(ComponentFailedError if fails else OSError) as failure:
+        w.launch(timeout_s=PATIENCE_S)
+    monkeypatch.undo()
+    second.stop_server()
+    if fails:
+        assert "bad viscosity" in str(failure.value)
+        assert failure.value.__notes__ == ["server 'second' could not be stopped: no permission"]
+    assert not first.running
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
