@@ -13,7 +13,8 @@ import pytest
 
 from thalweg import Workflow
 from thalweg.errors import ConfigError, MissingLibraryError
-from thalweg.workflow import Resources
+from thalweg.ranks import LOCAL_RANKS, launched_place, without_place
+from thalweg.workflow import Resources, settle
 from thalweg.workflow.arrivals import Arrivals, boot_mark
 from thalweg.workflow.component import Component
 from thalweg.workflow.guard import Guard
@@ -222,3 +223,33 @@ def test_what_a_rank_left_is_killed_when_it_ends_and_its_group_is_let_alone_then
         rank.kill()
         rank.wait()
         rank.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"}, (3, 4, 1, None)),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "PALS_LOCAL_RANKID": "1"}, (3, 4, 1, "mpich")),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "PMI_LOCAL_RANK": "1"}, (3, 4, 1, "mpich")),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1", "SLURM_LOCALID": "0"}, (3, 4, 1, "mpich")),
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, (1, 2, 1, "openmpi")),
+    ],
+)
+def test_the_rank_on_the_node_is_known_whoever_told_the_rank(environment, place):
+    assert launched_place(environment) == place
+    assert without_place(environment) == {}
+
+
+def test_a_rank_is_pinned_by_the_number_that_it_sees():
+    assert settle._LOCAL_RANKS == LOCAL_RANKS
+
+
+def test_settings_of_the_user_stay_for_a_job_inside_a_job():
+    told_by_mpirun = {
+        "OMPI_MCA_ess_base_vpid": "0",
+        "OMPI_MCA_orte_hnp_uri": "1.0;tcp://n",
+        "OMPI_COMM_WORLD_RANK": "0",
+    }
+    mine = {"OMPI_MCA_btl": "self,tcp", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    assert without_place({**told_by_mpirun, **mine}) == mine
+    assert without_place({"OMPI_MCA_orte_tmpdir_base": "/scratch"}) == {"OMPI_MCA_orte_tmpdir_base": "/scratch"}

@@ -244,3 +244,22 @@ def test_ranks_are_spread_over_the_nodes_of_the_job(mpi, tmp_path):
         """,
     )
     assert told == {"solver": [[4, 6]] * 4}
+
+
+def test_a_workflow_inside_a_job_starts_a_job_of_its_own(mpi):
+    done = mpi.run(
+        1,
+        """
+        import json
+        from thalweg import Workflow
+        w = Workflow("w")
+
+        @w.component(type="remote", processes_per_node=2)
+        def solver():
+            from thalweg.ranks import current_ranks
+            return current_ranks().gather(1)
+
+        print(json.dumps(w.launch(timeout_s=60)))
+        """.replace("\n        ", "\n"),
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == {"solver": [[1, 1]] * 2}
