@@ -20,7 +20,8 @@ from thalweg.workflow.component import Component
 from thalweg.workflow.guard import Guard
 from thalweg.workflow.launchers import LAUNCHERS, Job, find_launcher
 from thalweg.workflow.rank_groups import RankGroups
-from thalweg.workflow.resources import Ledger, expanded, usable_resources
+from thalweg.workflow.remote import launcher_command
+from thalweg.workflow.resources import Grant, Ledger, expanded, usable_resources
 
 PATIENCE_S = 30.0
 TWO_NODES = Job(("nid001", "nid002"), 4, {"OMP_NUM_THREADS": "2", "THALWEG_TOKEN": "secret"})
@@ -253,3 +254,27 @@ def test_settings_of_the_user_stay_for_a_job_inside_a_job():
     mine = {"OMPI_MCA_btl": "self,tcp", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
     assert without_place({**told_by_mpirun, **mine}) == mine
     assert without_place({"OMPI_MCA_orte_tmpdir_base": "/scratch"}) == {"OMPI_MCA_orte_tmpdir_base": "/scratch"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "batch", "options"),
+    [
+        (("localhost",), {}, ""),
+        (("n1.example.org",), {}, ""),
+        (("n1",), {"SLURM_JOB_NODELIST": "n[1-2]"}, "--host n1:2"),
+        (("n1.example.org",), {"PBS_NODEFILE": "/nodes"}, "--host n1.example.org:2"),
+        (("n2",), {}, "--host n2:2"),
+        (("n1", "n1.other.org"), {}, "--host n1:2,n1.other.org:2"),
+    ],
+)
+def test_nodes_are_named_unless_it_is_this_one_alone(nodes, batch, options, tmp_path, monkeypatch):
+    make_program(tmp_path, "mpirun", "mpirun (Open MPI) 5.0.3")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(socket, "gethostname", lambda: "n1.cluster")
+    for variable in ("PBS_NODEFILE", "SLURM_JOB_NODELIST"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in batch.items():
+        monkeypatch.setenv(variable, value)
+    component = Component("c", type="remote", nodes=len(nodes), processes_per_node=2, launcher="openmpi")
+    command, _ = launcher_command(component, Grant(nodes), {})
+    assert " ".join(command).endswith(f"-n {2 * len(nodes)} {options}".strip())

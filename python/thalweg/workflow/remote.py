@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import sys
@@ -19,7 +20,7 @@ from thalweg.workflow.line import LauncherEnd, Message
 from thalweg.workflow.local import settled
 from thalweg.workflow.process import ComponentProcess
 from thalweg.workflow.rank_groups import RankGroups
-from thalweg.workflow.resources import Grant
+from thalweg.workflow.resources import NODE_VARIABLES, Grant
 from thalweg.workflow.running import Outcome
 
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "THALWEG_LAUNCH_ADDRESS", "THALWEG_LAUNCH_TOKEN"
@@ -41,9 +42,15 @@ def launcher_command(
         When there is no launcher.
     """
     launcher, program = find_launcher(component.launcher, component.name)
-    here = set(grant.nodes) <= {"localhost", socket.gethostname()}
-    job = Job(() if here else grant.nodes, component.processes_per_node, environment)
+    named = not _is_here(grant) or any(variable in os.environ for variable in NODE_VARIABLES)
+    job = Job(grant.nodes if named else (), component.processes_per_node, environment)
     return launcher.command(program, job), launcher.environment(job)
+
+
+def _is_here(grant: Grant) -> bool:
+    """Tell whether all ranks run on this node; a batch system may name it with or without its domain."""
+    names = {name.partition(".")[0] for name in grant.nodes}
+    return len(grant.nodes) == 1 and names <= {"localhost", socket.gethostname().partition(".")[0]}
 
 
 class RemoteCommand(ComponentProcess):
@@ -64,7 +71,7 @@ class RemoteFunction(ComponentProcess):
         self, component: Component, payload: dict[str, Any], grant: Grant, guard: Guard, log: Path | None
     ) -> None:
         self._payload, self._size = payload, component.processes
-        here = set(grant.nodes) <= {"localhost", socket.gethostname()}
+        here = _is_here(grant)
         self._arrivals = Arrivals("127.0.0.1" if here else "", self._size)
         host = "127.0.0.1" if here else socket.gethostname()
         environment = {
