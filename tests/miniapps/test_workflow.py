@@ -524,3 +524,20 @@ def test_a_server_that_cannot_be_stopped_hides_nothing_and_leaves_nothing(fails,
         assert failure.value.__notes__ == ["server 'second' could not be stopped: no permission"]
     assert not first.running
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
+
+
+def test_components_with_like_names_have_logs_of_their_own(tmp_path):
+    w = Workflow("w", folder=tmp_path / "run")
+    for name in ("a/b", "a_b", "n" * 128, "\u00e4/" * 40):
+        w.command(name, ["echo", name[:8]])
+    w.launch(timeout_s=PATIENCE_S)
+    records = json.loads((tmp_path / "run" / "run.json").read_text())["components"]
+    for record in records:
+        assert (tmp_path / "run" / record["log"]).read_text() == record["name"][:8] + "\n"
+    assert records[1]["log"] == "logs/a_b.log"
+
+
+def test_a_name_that_is_too_long_is_refused():
+    w = Workflow("w")
+    with pytest.raises(ConfigError, match=r"name is 'nnnn.*'\.\.\. with 129 bytes in UTF-8; give 128 at most"):
+        w.command("n" * 129, ["true"])
