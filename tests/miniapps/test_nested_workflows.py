@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,31 @@ def test_a_workflow_file_may_hold_servers_programs_and_other_workflows(tmp_path)
     content = {"components": [{"name": "inner", "workflow": {"components": [{"name": "a", "command": ["true"]}]}}]}
     (tmp_path / "flow.json").write_text(json.dumps(content))
     assert Workflow.from_file(tmp_path / "flow.json").launch(timeout_s=PATIENCE_S) == {"inner": {"a": None}}
+
+
+def test_each_workflow_file_has_the_modules_beside_it(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "steps.py").write_text(
+            "import names\n\n\ndef told(base):\n    from later import LATER\n\n    return names.NAME, base, LATER\n"
+        )
+        (tmp_path / folder / "names.py").write_text(f"NAME = 'names of {folder}'\n")
+        (tmp_path / folder / "later.py").write_text(f"LATER = 'later in {folder}'\n")
+        component = {"name": "c", "function": "steps:told", "args": {"base": 1}}
+        (tmp_path / folder / "wf.json").write_text(json.dumps({"components": [component]}))
+    inner = [{"name": folder, "workflow": f"{folder}/wf.json"} for folder in ("one", "two")]
+    (tmp_path / "outer.json").write_text(json.dumps({"components": inner}))
+    path = list(sys.path)
+    assert Workflow.from_file(tmp_path / "outer.json").launch(timeout_s=PATIENCE_S) == {
+        "one": {"c": ("names of one", 1, "later in one")},
+        "two": {"c": ("names of two", 1, "later in two")},
+    }
+    assert sys.path == path
+
+
+def test_a_module_beside_a_workflow_file_that_fails_is_told(tmp_path):
+    (tmp_path / "steps.py").write_text("1 / 0\n")
+    (tmp_path / "wf.json").write_text(json.dumps({"components": [{"name": "c", "function": "steps:told"}]}))
+    told = r"components\[0\].function: 'steps:told' cannot be imported: ZeroDivisionError: division by zero"
+    with pytest.raises(ConfigError, match=told):
+        Workflow.from_file(tmp_path / "wf.json")
