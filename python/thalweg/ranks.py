@@ -11,12 +11,25 @@ from typing import Any, NamedTuple
 
 from thalweg.errors import ConfigError, InvalidError, MissingLibraryError
 
-#: Environment variables that launchers set in each rank: rank, number of ranks, rank on this node; and the MPI behind.
+#: Environment variables that launchers set in each rank: rank, number of ranks; and the MPI behind.
 _LAUNCHERS = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "openmpi"),
-    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "mpich"),
-    ("PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "mpich"),
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", None),  # SLURM_NTASKS is also set in a batch script
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "openmpi"),
+    ("PMI_RANK", "PMI_SIZE", "mpich"),
+    ("PALS_RANKID", "PALS_SIZE", "mpich"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", None),  # SLURM_NTASKS is also set in a batch script
+)
+#: The rank on this node, whoever told the rank: Slurm and PALS speak PMI too. `workflow.settle` has the same list.
+LOCAL_RANKS = (
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "PMI_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",
+    "SLURM_LOCALID",  # last: a batch script has it as well
+)
+#: What Open MPI tells the ranks of a job of their job, beside what the user may have set.
+_OF_OPEN_MPI = (
+    *("OMPI_MCA_ess", "OMPI_MCA_orte", "OMPI_MCA_pmix", "OMPI_MCA_prte", "OMPI_MCA_initial_wdir", "PRTE_"),
+    *("OMPI_UNIVERSE_SIZE", "OMPI_NUM_APP_CTX", "OMPI_APP_CTX", "OMPI_FIRST_RANKS", "OMPI_FILE_LOCATION"),
 )
 
 
@@ -32,11 +45,14 @@ class Place(NamedTuple):
 def launched_place(environment: Mapping[str, str] | None = None) -> Place:
     """Return what an MPI launcher told in the environment; rank 0 of 1 when none did. Imports no MPI."""
     environment = os.environ if environment is None else environment
-    for rank, size, local, mpi in _LAUNCHERS:
+    for rank, size, mpi in _LAUNCHERS:
         if rank in environment and size in environment:
+            if rank == "PMI_RANK" and "SLURM_PROCID" in environment:
+                mpi = None  # Slurm's own PMI, which more than one MPI speaks
             try:
                 mine, of = int(environment[rank]), int(environment[size])
-                return Place(mine, of, int(environment.get(local, mine)), mpi)
+                local = next((environment[name] for name in LOCAL_RANKS if name in environment), mine)
+                return Place(mine, of, int(local), mpi)
             except ValueError:
                 raise InvalidError(
                     f"ranks: {rank}={environment[rank]!r} and {size}={environment[size]!r} are set, but are no numbers"
@@ -46,8 +62,10 @@ def launched_place(environment: Mapping[str, str] | None = None) -> Place:
 
 def without_place(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment for a process that is no rank of the job that this one may be a rank of."""
-    own = {variable for launcher in _LAUNCHERS for variable in launcher[:3]}
-    prefixes = ("PMIX_", "PMI_", "OMPI_COMM_WORLD_", "MPI_LOCAL")
+    own = {*LOCAL_RANKS, *(variable for launcher in _LAUNCHERS for variable in launcher[:2])}
+    prefixes: tuple[str, ...] = ("PMIX_", "PMI_", "OMPI_COMM_WORLD_", "MPI_LOCAL")
+    if "OMPI_COMM_WORLD_RANK" in environment:
+        prefixes += _OF_OPEN_MPI  # its mpirun would take itself for a rank, and refuse
     return {name: value for name, value in environment.items() if name not in own and not name.startswith(prefixes)}
 
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import selectors
+import socket
+import subprocess
+import time
+
+import psutil
 import pytest
 
 from thalweg import Workflow
 from thalweg.errors import ConfigError, MissingLibraryError
-from thalweg.workflow import Resources
+from thalweg.ranks import LOCAL_RANKS, launched_place, without_place
+from thalweg.workflow import Resources, settle
+from thalweg.workflow.arrivals import Arrivals, boot_mark
 from thalweg.workflow.component import Component
+from thalweg.workflow.guard import Guard
 from thalweg.workflow.launchers import LAUNCHERS, Job, find_launcher
-from thalweg.workflow.resources import Ledger, expanded, usable_resources
+from thalweg.workflow.rank_groups import RankGroups
+from thalweg.workflow.remote import launcher_command
+from thalweg.workflow.resources import Grant, Ledger, expanded, usable_resources
 
+PATIENCE_S = 30.0
 TWO_NODES = Job(("nid001", "nid002"), 4, {"OMP_NUM_THREADS": "2", "THALWEG_TOKEN": "secret"})
 HERE = Job((), 3, {"OMP_NUM_THREADS": "2"})
 
@@ -141,3 +154,127 @@ def test_nothing_is_given_twice_and_all_comes_back():
 def test_more_than_there_is_is_refused(component, told):
     with pytest.raises(ConfigError, match=told):
         Ledger(Resources(("n1", "n2"), (0, 1, 2, 3), ("0", "1"))).check(component)
+
+
+def greet(arrivals, rank, group=0, token=None):
+    connection = socket.create_connection(("127.0.0.1", arrivals.port), timeout=PATIENCE_S)
+    numbers = rank.to_bytes(4, "little") + group.to_bytes(4, "little")
+    connection.sendall((token or arrivals.token) + numbers + boot_mark())
+    return connection
+
+
+def taken(arrivals, count):
+    """Wait for so many arrivals; return what they told."""
+    found = []
+    selector = selectors.DefaultSelector()
+    until = time.monotonic() + PATIENCE_S
+    while len(found) < count:
+        assert time.monotonic() < until, f"{len(found)} of {count} ranks arrived within {PATIENCE_S} s"
+        for fd, events in arrivals.interests():
+            selector.register(fd, events)
+        selector.select(PATIENCE_S)
+        for fd, _ in list(selector.get_map().items()):
+            selector.unregister(fd)
+        found += arrivals.take()
+    return sorted((rank, group) for connection, rank, group in found if not connection.close())
+
+
+def test_strangers_keep_no_rank_out_and_nobody_is_waited_for_when_all_are_here():
+    arrivals = Arrivals("127.0.0.1", 2)
+    strangers = []
+    for _ in range(64):  # more than are let wait
+        strangers.append(socket.create_connection(("127.0.0.1", arrivals.port), timeout=PATIENCE_S))
+        assert arrivals.take() == []
+    ranks = [greet(arrivals, 9), greet(arrivals, 0, token=bytes(32)), greet(arrivals, 1, 77), greet(arrivals, 0, 78)]
+    assert taken(arrivals, 2) == [(0, 78), (1, 77)]
+    assert arrivals.interests() == []
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", arrivals.port), timeout=PATIENCE_S)
+    for connection in (*strangers, *ranks):
+        connection.close()
+
+
+def test_what_a_rank_left_is_killed_when_it_ends_and_its_group_is_let_alone_then():
+    guard = Guard()
+    groups = RankGroups(guard)
+    rank = subprocess.Popen(
+        ["sh", "-c", "sleep 1000 & echo $!; read line"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        left = psutil.Process(int(rank.stdout.readline()))
+        for group in (0, 1, os.getpgid(0), rank.pid):
+            groups.add(group)
+        ((leader, events),) = groups.interests()
+        groups.reap()
+        assert left.is_running()
+        rank.stdin.close()
+        selector = selectors.DefaultSelector()
+        selector.register(leader, events)
+        assert selector.select(PATIENCE_S)
+        groups.reap()
+        assert groups.interests() == []
+        psutil.wait_procs([left], timeout=PATIENCE_S)
+        assert not left.is_running() or left.status() == psutil.STATUS_ZOMBIE
+    finally:
+        groups.close()
+        guard.close()
+        rank.kill()
+        rank.wait()
+        rank.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "SLURM_PROCID": "3", "SLURM_LOCALID": "1"}, (3, 4, 1, None)),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "PALS_LOCAL_RANKID": "1"}, (3, 4, 1, "mpich")),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "PMI_LOCAL_RANK": "1"}, (3, 4, 1, "mpich")),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1", "SLURM_LOCALID": "0"}, (3, 4, 1, "mpich")),
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, (1, 2, 1, "openmpi")),
+    ],
+)
+def test_the_rank_on_the_node_is_known_whoever_told_the_rank(environment, place):
+    assert launched_place(environment) == place
+    assert without_place(environment) == {}
+
+
+def test_a_rank_is_pinned_by_the_number_that_it_sees():
+    assert settle._LOCAL_RANKS == LOCAL_RANKS
+
+
+def test_settings_of_the_user_stay_for_a_job_inside_a_job():
+    told_by_mpirun = {
+        "OMPI_MCA_ess_base_vpid": "0",
+        "OMPI_MCA_orte_hnp_uri": "1.0;tcp://n",
+        "OMPI_COMM_WORLD_RANK": "0",
+    }
+    mine = {"OMPI_MCA_btl": "self,tcp", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    assert without_place({**told_by_mpirun, **mine}) == mine
+    assert without_place({"OMPI_MCA_orte_tmpdir_base": "/scratch"}) == {"OMPI_MCA_orte_tmpdir_base": "/scratch"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "batch", "options"),
+    [
+        (("localhost",), {}, ""),
+        (("n1.example.org",), {}, ""),
+        (("n1",), {"SLURM_JOB_NODELIST": "n[1-2]"}, "--host n1:2"),
+        (("n1.example.org",), {"PBS_NODEFILE": "/nodes"}, "--host n1.example.org:2"),
+        (("n2",), {}, "--host n2:2"),
+        (("n1", "n1.other.org"), {}, "--host n1:2,n1.other.org:2"),
+    ],
+)
+def test_nodes_are_named_unless_it_is_this_one_alone(nodes, batch, options, tmp_path, monkeypatch):
+    make_program(tmp_path, "mpirun", "mpirun (Open MPI) 5.0.3")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(socket, "gethostname", lambda: "n1.cluster")
+    for variable in ("PBS_NODEFILE", "SLURM_JOB_NODELIST"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in batch.items():
+        monkeypatch.setenv(variable, value)
+    component = Component("c", type="remote", nodes=len(nodes), processes_per_node=2, launcher="openmpi")
+    command, _ = launcher_command(component, Grant(nodes), {})
+    assert " ".join(command).endswith(f"-n {2 * len(nodes)} {options}".strip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,18 @@ def test_a_component_that_uses_up_its_time_fails_and_is_tried_again(tmp_path):
     assert (tmp_path / "tries").read_text() == "x\nx\n"
 
 
+@pytest.mark.parametrize(
+    ("on_term", "cleaned"), [(": > {}/cleaned; exit 0", True), (": > {}/cleaned; exit 3", True), ("", False)]
+)
+def test_a_component_that_uses_up_its_time_may_tidy_up(tmp_path, on_term, cleaned):
+    w = Workflow("w", grace_s=0.5 if not cleaned else 20.0)
+    trap = on_term.format(tmp_path)
+    w.command("slow", ["sh", "-c", f"trap '{trap}' TERM; while :; do sleep 0.05; done"], timeout_s=2)
+    with pytest.raises(ComponentFailedError, match=r"component 'slow' failed: did not end within 2 s"):
+        w.launch(timeout_s=PATIENCE_S)
+    assert (tmp_path / "cleaned").exists() is cleaned
+
+
 def test_components_are_pinned_to_cpus_and_gpus_of_their_own():
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     w = Workflow("w", resources=Resources(("localhost",), cpus, ("0", "1", "2")))
@@ -182,3 +195,31 @@ def test_a_workflow_file_may_hold_servers_programs_and_other_workflows(tmp_path)
     content = {"components": [{"name": "inner", "workflow": {"components": [{"name": "a", "command": ["true"]}]}}]}
     (tmp_path / "flow.json").write_text(json.dumps(content))
     assert Workflow.from_file(tmp_path / "flow.json").launch(timeout_s=PATIENCE_S) == {"inner": {"a": None}}
+
+
+def test_each_workflow_file_has_the_modules_beside_it(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "steps.py").write_text(
+            "import names\n\n\ndef told(base):\n    from later import LATER\n\n    return names.NAME, base, LATER\n"
+        )
+        (tmp_path / folder / "names.py").write_text(f"NAME = 'names of {folder}'\n")
+        (tmp_path / folder / "later.py").write_text(f"LATER = 'later in {folder}'\n")
+        component = {"name": "c", "function": "steps:told", "args": {"base": 1}}
+        (tmp_path / folder / "wf.json").write_text(json.dumps({"components": [component]}))
+    inner = [{"name": folder, "workflow": f"{folder}/wf.json"} for folder in ("one", "two")]
+    (tmp_path / "outer.json").write_text(json.dumps({"components": inner}))
+    path = list(sys.path)
+    assert Workflow.from_file(tmp_path / "outer.json").launch(timeout_s=PATIENCE_S) == {
+        "one": {"c": ("names of one", 1, "later in one")},
+        "two": {"c": ("names of two", 1, "later in two")},
+    }
+    assert sys.path == path
+
+
+def test_a_module_beside_a_workflow_file_that_fails_is_told(tmp_path):
+    (tmp_path / "steps.py").write_text("1 / 0\n")
+    (tmp_path / "wf.json").write_text(json.dumps({"components": [{"name": "c", "function": "steps:told"}]}))
+    told = r"components\[0\].function: 'steps:told' cannot be imported: ZeroDivisionError: division by zero"
+    with pytest.raises(ConfigError, match=told):
+        Workflow.from_file(tmp_path / "wf.json")

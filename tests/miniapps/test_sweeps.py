@@ -55,6 +55,22 @@ def test_a_run_that_fails_is_told_and_the_others_run(tmp_path):
     assert (failed.point["backend"], failed.error) == ("node-local", "the disk is full")
 
 
+def test_a_run_that_fails_in_an_unknown_way_is_told_too(tmp_path):
+    imagined = Imagined()
+    ran = []
+
+    def run(options, folder, progress=None):
+        ran.append(options)
+        if len(ran) == 2:
+            raise ZeroDivisionError("division by zero")
+
+    imagined.run = run
+    sweep = run_sweep(imagined, {}, AXES, tmp_path / "s")
+    assert [run.status for run in sweep.runs] == ["done", "failed", "done", "done"]
+    assert sweep.runs[1].error == "ZeroDivisionError: division by zero"
+    assert sweep.status == "failed"
+
+
 def test_a_sweep_goes_on_where_it_stopped_and_may_grow(tmp_path):
     run_sweep(Imagined(fails=[(40_000, "node-local")]), {}, AXES, tmp_path / "s")
     again = Imagined()

@@ -18,6 +18,7 @@ import pytest
 from thalweg import DataStore, ServerManager, Workflow
 from thalweg.errors import ComponentFailedError, ConfigError, ExistsError, WaitTimeoutError
 from thalweg.workflow import report_progress, stop_requested
+from thalweg.workflow.line import LauncherEnd
 
 PATIENCE_S = 30.0
 
@@ -446,3 +447,112 @@ def test_a_thread_component_whose_recording_fails_is_a_failure_not_a_wait(tmp_pa
     w.component(name="second", type="thread", dependencies=["first"])(lambda: None)
     with pytest.raises((ComponentFailedError, OSError), match="second"):
         w.launch(timeout_s=PATIENCE_S)
+
+
+class Unreadable:
+    """Can be pickled, and fails when it is unpickled."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def test_a_result_that_cannot_be_read_fails_its_component_and_is_tried_again(tmp_path):
+    w = Workflow("w", folder=tmp_path / "run")
+    tries = str(tmp_path / "tries")
+
+    @w.component(retries=1)
+    def solver():
+        with open(tries, "a") as file:
+            file.write("x")
+        return Unreadable()
+
+    with pytest.raises(
+        ComponentFailedError, match="component 'solver' failed: its result cannot be read here: ValueError: invalid lit"
+    ):
+        w.launch(timeout_s=PATIENCE_S)
+    assert Path(tries).read_text() == "xx"
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["components"][0]["status"] == "failed"
+
+
+def test_a_line_to_a_node_that_cannot_be_reached_any_more_is_closed():
+    class Lost:
+        def setblocking(self, blocking):
+            pass
+
+        def recv(self, size):
+            raise TimeoutError(110, "Connection timed out")
+
+    line = LauncherEnd(Lost())
+    assert line.receive() == []
+    assert not line.open
+
+
+def test_what_is_printed_while_the_log_is_read_stays_as_it_was():
+    w = Workflow("w")
+    lines = [f"line {number:08d}" for number in range(200_000)]
+
+    @w.component()
+    def talk():
+        for number in range(200_000):
+            print(f"line {number:08d}")
+
+    seen = []
+    w.launch(timeout_s=PATIENCE_S, on_log=lambda name, line: seen.append(line))
+    assert seen == lines
+
+
+def test_a_line_without_end_comes_in_parts():
+    w = Workflow("w")
+
+    @w.component()
+    def talk():
+        sys.stdout.write("ä" * 1_000_000 + "\n")
+        sys.stdout.write("x" * 65536 + "\n" + "last")
+
+    seen = []
+    w.launch(timeout_s=PATIENCE_S, on_log=lambda name, line: seen.append(line))
+    assert max(len(line.encode()) for line in seen) <= 65536
+    assert "".join(seen) == "ä" * 1_000_000 + "x" * 65536 + "last"
+    assert "" not in seen
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_server_that_cannot_be_stopped_hides_nothing_and_leaves_nothing(fails, tmp_path, monkeypatch):
+    first, second = (ServerManager(name, {"type": "node-local"}) for name in ("first", "second"))
+    w = Workflow("w", folder=tmp_path / "run", servers=[first, second])
+
+    @w.component(type="thread")
+    def solver():
+        if fails:
+            raise ValueError("bad viscosity")
+
+    def stuck():
+        raise OSError("no permission")
+
+    monkeypatch.setattr(second, "stop_server", stuck)  # ends are in reverse
+    with pytest.raises(ComponentFailedError if fails else OSError) as failure:
+        w.launch(timeout_s=PATIENCE_S)
+    monkeypatch.undo()
+    second.stop_server()
+    if fails:
+        assert "bad viscosity" in str(failure.value)
+        assert failure.value.__notes__ == ["server 'second' could not be stopped: no permission"]
+    assert not first.running
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
+
+
+def test_components_with_like_names_have_logs_of_their_own(tmp_path):
+    w = Workflow("w", folder=tmp_path / "run")
+    for name in ("a/b", "a_b", "n" * 128, "\u00e4/" * 40):
+        w.command(name, ["echo", name[:8]])
+    w.launch(timeout_s=PATIENCE_S)
+    records = json.loads((tmp_path / "run" / "run.json").read_text())["components"]
+    for record in records:
+        assert (tmp_path / "run" / record["log"]).read_text() == record["name"][:8] + "\n"
+    assert records[1]["log"] == "logs/a_b.log"
+
+
+def test_a_name_that_is_too_long_is_refused():
+    w = Workflow("w")
+    with pytest.raises(ConfigError, match=r"name is 'nnnn.*'\.\.\. with 129 bytes in UTF-8; give 128 at most"):
+        w.command("n" * 129, ["true"])

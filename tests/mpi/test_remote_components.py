@@ -124,6 +124,39 @@ def test_a_rank_that_fails_ends_all_of_them(mpi, tmp_path, how, expected):
             wait_until(lambda pid=pid: gone(pid), f"process {pid} of rank {rank} ended")
 
 
+@pytest.mark.parametrize("how", ["raise ValueError('no mesh')", "os._exit(0)"])
+def test_a_rank_that_fails_before_it_calls_mpi_ends_those_that_will_not_stop(mpi, tmp_path, how):
+    error = run_script(
+        mpi,
+        tmp_path,
+        f"""
+        import os, signal, time
+        from pathlib import Path
+        from thalweg import Workflow
+        w = Workflow("w")
+
+        @w.component(type="remote", processes_per_node=2)
+        def solver():
+            from thalweg.ranks import launched_place
+            if launched_place().rank == 1:
+                while not Path("{tmp_path}/pid").exists():
+                    time.sleep(0.01)
+                {how}
+            else:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                Path("{tmp_path}/new").write_text(str(os.getpid()))
+                Path("{tmp_path}/new").rename("{tmp_path}/pid")
+                time.sleep(1000)
+
+        w.launch(timeout_s=60)
+        """,
+        expect=1,
+    )
+    assert "component 'solver' failed: " in error
+    pid = int((tmp_path / "pid").read_text())
+    wait_until(lambda: gone(pid), f"process {pid} of rank 0 ended")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_ranks_die_with_a_launcher_that_is_interrupted_or_killed(mpi, tmp_path, number):
     script = tmp_path / "main.py"
@@ -211,3 +244,22 @@ def test_ranks_are_spread_over_the_nodes_of_the_job(mpi, tmp_path):
         """,
     )
     assert told == {"solver": [[4, 6]] * 4}
+
+
+def test_a_workflow_inside_a_job_starts_a_job_of_its_own(mpi):
+    done = mpi.run(
+        1,
+        """
+        import json
+        from thalweg import Workflow
+        w = Workflow("w")
+
+        @w.component(type="remote", processes_per_node=2)
+        def solver():
+            from thalweg.ranks import current_ranks
+            return current_ranks().gather(1)
+
+        print(json.dumps(w.launch(timeout_s=60)))
+        """.replace("\n        ", "\n"),
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == {"solver": [[1, 1]] * 2}

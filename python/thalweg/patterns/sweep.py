@@ -102,8 +102,9 @@ def _perform(
     try:
         pattern.run(pattern.options(content), sweep.path / run.folder, progress)
         run.status = "done"
-    except ThalwegError as error:
-        run.status, run.error = "failed", str(error)
+    except Exception as error:  # whatever it is, the other runs are of use
+        told = str(error) if isinstance(error, ThalwegError) else f"{type(error).__name__}: {error}"
+        run.status, run.error = "failed", told
     except BaseException:
         run.status = "interrupted"
         raise

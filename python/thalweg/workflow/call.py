@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from thalweg.errors import ConfigError
 from thalweg.workflow.component import Component
 from thalweg.workflow.resources import Grant
+
+_PLAIN_BYTES = 200  # file names have 255, and nested components the names of their workflows before their own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +28,12 @@ class Recording:
 
 
 def log_name(name: str) -> str:
-    """Return a component's name as a file name."""
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name) + ".log"
+    """Return a component's name as a file name; one that had to be changed is told from others by a short digest."""
+    plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+    if plain != name:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        plain = f"{plain.encode()[:_PLAIN_BYTES].decode(errors='ignore')}-{digest[:8]}"
+    return plain + ".log"
 
 
 def pack_call(component: Component) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 from thalweg.errors import ConfigError
 
 TYPES = ("local", "thread", "remote")
+_NAME_BYTES = 128  # it becomes part of file names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,11 @@ def checked_component(*, function: object = None, command: object = None, **sett
     name = settings.get("name")
     if not isinstance(name, str) or not name or "\0" in name:
         raise ConfigError(f"Workflow.component: name is {name!r}; give text that is not empty")
+    if len(name.encode("utf-8", "surrogatepass")) > _NAME_BYTES:
+        raise ConfigError(
+            f"Workflow.component: name is {name[:32]!r}... with {len(name.encode('utf-8', 'surrogatepass'))} bytes in "
+            f"UTF-8; give {_NAME_BYTES} at most"
+        )
     where = f"Workflow.component {name!r}"
     component = Component(**{**settings, "name": name})
     _check_kinds(where, component)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.configuration import load, suggestion
 from thalweg.errors import ConfigError
+from thalweg.workflow.beside import imported
 from thalweg.workflow.component import SETTINGS
 from thalweg.workflow.resources import Resources, usable_resources
 
@@ -31,11 +30,7 @@ def workflow_from_file(make: type[Workflow], path: str | Path, options: Mapping[
     ConfigError
         For a file or an entry that is wrong, with its path.
     """
-    place = Path(path)
-    folder = str(place.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # functions may stand in a module beside the file
-    return _workflow(make, load(path, "Workflow"), (place,), "Workflow", options)
+    return _workflow(make, load(path, "Workflow"), (Path(path),), "Workflow", options)
 
 
 def _workflow(
@@ -79,7 +74,7 @@ def _add(
         _only(rest, ("name", "dependencies"), where)
         what = _inner(type(workflow), what, files, f"{where}.workflow")
     elif given[0] == "function":
-        what = _imported(what, f"{where}.function")
+        what = imported(what, files[-1].resolve().parent, f"{where}.function")
     try:
         if given[0] == "workflow":
             workflow.nest(what, **rest)
@@ -158,14 +153,3 @@ def _only(content: Mapping[str, Any], accepted: tuple[str, ...], where: str) -> 
         if key not in accepted:
             path = f"{where}.{key}" if where.endswith("]") else f"{where}: {key}"
             raise ConfigError(f"{path}: unknown key; {suggestion(key, list(accepted))}")
-
-
-def _imported(home: object, where: str) -> Callable[..., Any]:
-    if not isinstance(home, str) or home.count(":") != 1:
-        raise ConfigError(f"{where}: is {home!r}; give 'module:function'")
-    module, _, attribute = home.partition(":")
-    try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{where}: {home!r} cannot be imported: {error}") from error
-    return found

@@ -80,6 +80,7 @@ class Launch:
         self._running: dict[str, Running] = {}
         self._grants: dict[str, Grant] = {}
         self._deadlines_s: dict[str, float] = {}
+        self._kills_s: dict[str, float] = {}
         self._started_s: dict[str, float] = {}
         self._attempts: dict[str, int] = {}
         self._failed: str | None = None
@@ -175,7 +176,7 @@ class Launch:
         return self._guard
 
     def _sleep_s(self, until: float | None) -> float | None:
-        moments = [*self._deadlines_s.values(), self._pool.deadline_s(), until]
+        moments = [*self._deadlines_s.values(), *self._kills_s.values(), self._pool.deadline_s(), until]
         first = min((moment for moment in moments if moment not in (None, float("inf"))), default=None)
         left = None if first is None else max(0.0, first - time.monotonic())
         if self._on_log is None:
@@ -189,10 +190,16 @@ class Launch:
                     self._on_log(name, line)
 
     def _expire(self) -> None:
-        """Kill what has used up its own time."""
+        """Ask what has used up its own time to stop, such as an MPI launcher that tidies up, and kill it later."""
         now = time.monotonic()
+        if any(now >= deadline_s for deadline_s in self._deadlines_s.values()):
+            self._watch.step(0.0)  # what has ended in time is taken in first, however late we are
         for name in [name for name, deadline_s in self._deadlines_s.items() if now >= deadline_s]:
             self._deadlines_s[name] = float("inf")  # it is over, until the process has ended
+            self._kills_s[name] = now + self._grace_s
+            self._running[name].ask_to_stop()
+        for name in [name for name, moment_s in self._kills_s.items() if now >= moment_s]:
+            del self._kills_s[name]
             self._running[name].kill()
         self._pool.expire()
 
@@ -203,9 +210,9 @@ class Launch:
             self._told(running, self._answerer(running), kind, content)
         if outcome is None:
             return
-        if not outcome.done and self._deadlines_s.get(name) == float("inf"):
+        if self._deadlines_s.get(name) == float("inf"):
             limit = self._components[name].timeout_s
-            outcome = outcome._replace(error=f"did not end within {limit:g} s")
+            outcome = outcome._replace(done=False, error=f"did not end within {limit:g} s")
         self._pool.owner_ended(running)
         if self._ending is not None:
             self._end(name, "done" if outcome.done else self._ending, outcome)
@@ -268,6 +275,7 @@ class Launch:
             for line in running.new_lines(ended=True):
                 self._on_log(name, line)
         self._deadlines_s.pop(name, None)
+        self._kills_s.pop(name, None)
         self._watch.remove(running)
         if close:
             running.close()

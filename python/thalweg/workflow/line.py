@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 import selectors
 import socket
@@ -21,6 +20,15 @@ def packed(kind: str, content: Any) -> bytes:
 
     data: bytes = cloudpickle.dumps((kind, content))
     return _LENGTH.pack(len(data)) + data
+
+
+def _unpacked(data: memoryview) -> Message:
+    """Return the message; unpickling runs code of the user's types, which may fail in any way."""
+    try:
+        message: Message = pickle.loads(data)
+    except Exception as error:
+        return "error", f"its result cannot be read here: {type(error).__name__}: {error}"
+    return message
 
 
 class ComponentEnd:
@@ -101,22 +109,24 @@ class LauncherEnd:
             self._outgoing.clear()
 
     def receive(self) -> list[Message]:
-        """Take in what is there."""
-        with contextlib.suppress(BlockingIOError):
-            while self.open:
-                try:
-                    data = self._connection.recv(_READ_BYTES)
-                except ConnectionError:
-                    data = b""
-                self.open = bool(data)
-                self._incoming += data
+        """Take in what is there; a message that cannot be read here becomes an ``error``."""
+        while self.open:
+            try:
+                arrived = self._connection.recv(_READ_BYTES)
+            except BlockingIOError:
+                break
+            except OSError:  # reset, or the node cannot be reached any more
+                arrived = b""
+            self.open = bool(arrived)
+            self._incoming += arrived
         messages = []
         start = 0
         while len(self._incoming) - start >= _LENGTH.size:
             end = start + _LENGTH.size + _LENGTH.unpack_from(self._incoming, start)[0]
             if len(self._incoming) < end:
                 break
-            messages.append(pickle.loads(memoryview(self._incoming)[start + _LENGTH.size : end]))
+            with memoryview(self._incoming)[start + _LENGTH.size : end] as data:
+                messages.append(_unpacked(data))
             start = end
         del self._incoming[:start]
         return messages

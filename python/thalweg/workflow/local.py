@@ -28,7 +28,7 @@ class LocalFunction(ComponentProcess):
     """Runs the function in a new interpreter: no fork, nothing imported from the caller's main program."""
 
     def __init__(self, component: Component, payload: dict[str, Any], guard: Guard, log: Path | None) -> None:
-        payload_fd = os.memfd_create(f"thalweg-{component.name[:64]}", os.MFD_CLOEXEC)
+        payload_fd = os.memfd_create("thalweg-payload", os.MFD_CLOEXEC)
         mine, theirs = socket.socketpair()
         try:
             with os.fdopen(os.dup(payload_fd), "wb") as file:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import selectors
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from thalweg.ranks import without_place
 from thalweg.servers.child_process import start_here
@@ -20,6 +21,7 @@ from thalweg.workflow.running import Outcome, Running
 
 _LAST_LINES = 20
 _LAST_BYTES = 16384
+_PART_BYTES = 65536
 
 
 class ComponentProcess(Running):
@@ -38,7 +40,10 @@ class ComponentProcess(Running):
         pass_fds: Sequence[int] = (),
     ) -> None:
         self._guard = guard
-        self._log: IO[bytes] = log.open("a+b") if log is not None else tempfile.TemporaryFile()  # noqa: SIM115
+        # read by position only: the offset is the component's too
+        self._log = _opened(log)
+        self._shown = self.log_bytes()  # another attempt may have written before
+        self._inside_line = False
         try:
             self._process: subprocess.Popen[bytes] = start_here(
                 command,
@@ -50,9 +55,8 @@ class ComponentProcess(Running):
                 env={**without_place(os.environ), **env},
             )
         except BaseException:
-            self._log.close()
+            os.close(self._log)
             raise
-        self._shown = self._log.seek(0, os.SEEK_END) if log is not None else 0
         guard.watch(self._process.pid)
         self._pidfd = os.pidfd_open(self._process.pid)
 
@@ -86,7 +90,7 @@ class ComponentProcess(Running):
 
     def close(self) -> None:
         os.close(self._pidfd)
-        self._log.close()
+        os.close(self._log)
 
     def _receive(self) -> list[Message]:
         """Take in what the process told."""
@@ -99,37 +103,65 @@ class ComponentProcess(Running):
     def _failure(self, status: int, told: str | None) -> Outcome:
         if status < 0:
             why = f"killed by signal {signal.Signals(-status).name} ({-status})"
+        elif status == 0 and told:
+            why = told
         else:
             why = f"exit status {status}" + (f": {told}" if told else "")
         return Outcome(False, status, None, why, self.last_lines())
 
     def log_bytes(self) -> int:
         """Return how long the log is by now."""
-        return self._log.seek(0, os.SEEK_END)
+        return os.fstat(self._log).st_size
 
-    def new_lines(self, ended: bool = False) -> list[str]:
-        """Return the lines that the log got since the last call; one that is not complete yet when it has `ended`."""
-        size = self._log.seek(0, os.SEEK_END)
-        if size <= self._shown:
-            return []
-        self._log.seek(self._shown)
-        data = self._log.read(size - self._shown)
-        if not ended:
-            data = data[: data.rfind(b"\n") + 1]
-        self._shown += len(data)
-        return data.decode("utf-8", "replace").splitlines()
+    def new_lines(self, ended: bool = False) -> Iterator[str]:
+        """Yield the lines that the log got since the last call; one that is not complete yet when it has `ended`.
+
+        A line longer than 64 KiB comes in parts, so that no program can fill our memory.
+        """
+        size = self.log_bytes()
+        while data := os.pread(self._log, max(0, min(_PART_BYTES, size - self._shown)), self._shown):
+            end = data.rfind(b"\n") + 1
+            complete = end > 0
+            if not complete and len(data) == _PART_BYTES:
+                end = _between_characters(data)
+            elif not complete:
+                if not ended:
+                    return
+                end = len(data)
+            start = 1 if self._inside_line and data[:1] == b"\n" else 0  # the end of a line whose parts were all passed
+            self._shown += end
+            self._inside_line = not complete
+            yield from data[start:end].decode("utf-8", "replace").splitlines()
 
     def last_lines(self, start: int = 0) -> str:
         """Return the last lines of the log, from byte `start` on."""
-        self._log.flush()
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(start, size - _LAST_BYTES))
-        lines = self._log.read().decode("utf-8", "replace").splitlines()
+        size = self.log_bytes()
+        lines = os.pread(self._log, _LAST_BYTES, max(start, size - _LAST_BYTES)).decode("utf-8", "replace").splitlines()
         return "\n".join(lines[-_LAST_LINES:])
 
     def _ended(self) -> bool:
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _signal_group(self, number: signal.Signals) -> None:
+        if self._process.returncode is not None:
+            return  # reaped: the number may be another's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _opened(log: Path | None) -> int:
+    """Return a descriptor that appends, whoever writes to it."""
+    if log is not None:
+        return os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        fd = os.dup(file.fileno())
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
+    return fd
+
+
+def _between_characters(data: bytes) -> int:
+    """Return where `data` can be cut near its end without cutting a character of UTF-8."""
+    end = len(data) - 1
+    while end > len(data) - 4 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end

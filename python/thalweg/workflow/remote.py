@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import hmac
 import json
 import os
-import secrets
-import selectors
 import signal
 import socket
 import sys
@@ -15,17 +11,20 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from thalweg.workflow.arrivals import Arrivals
+from thalweg.workflow.arrivals import boot_mark as boot_mark
 from thalweg.workflow.component import Component
 from thalweg.workflow.guard import Guard
 from thalweg.workflow.launchers import Job, find_launcher
 from thalweg.workflow.line import LauncherEnd, Message
 from thalweg.workflow.local import settled
 from thalweg.workflow.process import ComponentProcess
-from thalweg.workflow.resources import Grant
+from thalweg.workflow.rank_groups import RankGroups
+from thalweg.workflow.resources import NODE_VARIABLES, Grant
 from thalweg.workflow.running import Outcome
 
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "THALWEG_LAUNCH_ADDRESS", "THALWEG_LAUNCH_TOKEN"
-_ABORT_S = 2.0  # how long a launcher has to end the other ranks of a job when one has failed
+_ABORT_S = 2.0  # how long a launcher has to end the other ranks of a job when one has failed; then, when it was asked
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from thalweg.workflow.worker import main_of_rank; "
     "main_of_rank()"
@@ -43,9 +42,15 @@ def launcher_command(
         When there is no launcher.
     """
     launcher, program = find_launcher(component.launcher, component.name)
-    here = set(grant.nodes) <= {"localhost", socket.gethostname()}
-    job = Job(() if here else grant.nodes, component.processes_per_node, environment)
+    named = not _is_here(grant) or any(variable in os.environ for variable in NODE_VARIABLES)
+    job = Job(grant.nodes if named else (), component.processes_per_node, environment)
     return launcher.command(program, job), launcher.environment(job)
+
+
+def _is_here(grant: Grant) -> bool:
+    """Tell whether all ranks run on this node; a batch system may name it with or without its domain."""
+    names = {name.partition(".")[0] for name in grant.nodes}
+    return len(grant.nodes) == 1 and names <= {"localhost", socket.gethostname().partition(".")[0]}
 
 
 class RemoteCommand(ComponentProcess):
@@ -66,37 +71,33 @@ class RemoteFunction(ComponentProcess):
         self, component: Component, payload: dict[str, Any], grant: Grant, guard: Guard, log: Path | None
     ) -> None:
         self._payload, self._size = payload, component.processes
-        self._token = secrets.token_bytes(32)
-        here = set(grant.nodes) <= {"localhost", socket.gethostname()}
-        self._listener = socket.create_server(("127.0.0.1" if here else "", 0), backlog=self._size)
-        self._listener.setblocking(False)
+        here = _is_here(grant)
+        self._arrivals = Arrivals("127.0.0.1" if here else "", self._size)
         host = "127.0.0.1" if here else socket.gethostname()
         environment = {
             **component.env,
-            ADDRESS_VARIABLE: f"{host}:{self._listener.getsockname()[1]}",
-            TOKEN_VARIABLE: self._token.hex(),
+            ADDRESS_VARIABLE: f"{host}:{self._arrivals.port}",
+            TOKEN_VARIABLE: self._arrivals.token.hex(),
         }
         try:
             command, env = launcher_command(component, grant, environment)
             program = settled((sys.executable, "-c", _START, json.dumps(sys.path)), Grant(()), alone=False)
             super().__init__([*command, *program], guard, log=log, env=env)
         except BaseException:
-            self._listener.close()
+            self._arrivals.close()
             raise
-        self._strangers: list[tuple[socket.socket, bytearray]] = []
         self._lines: dict[int, LauncherEnd] = {}
-        self._groups: set[int] = set()
+        self._groups = RankGroups(guard)
         self._results: dict[int, Any] = {}
         self._errors: dict[int, str] = {}
         self._gone: list[int] | None = None
-        self._abort = threading.Timer(_ABORT_S, self.ask_to_stop)
-        self._abort.daemon = True
+        self._abort: threading.Timer | None = None
 
     def interests(self) -> list[tuple[int, int]]:
-        reading = [self._listener.fileno(), *(connection.fileno() for connection, _ in self._strangers)]
         return [
             *super().interests(),
-            *((fd, selectors.EVENT_READ) for fd in reading),
+            *self._arrivals.interests(),
+            *self._groups.interests(),
             *(line.interest() for line in self._lines.values() if line.open),
         ]
 
@@ -106,30 +107,38 @@ class RemoteFunction(ComponentProcess):
     def advance(self) -> tuple[list[Message], Outcome | None]:
         told, outcome = super().advance()
         if outcome is not None:
-            self._kill_groups(signal.SIGKILL)
-        elif self._gone is None:
-            self._end_after_a_failure()
+            self._groups.close()
+        else:
+            self._groups.reap()
+            if self._gone is None:
+                self._end_after_a_failure()
         return told, outcome
 
     def ask_to_stop(self) -> None:
         super().ask_to_stop()
-        self._kill_groups(signal.SIGTERM)
+        self._groups.signal(signal.SIGTERM)
 
     def kill(self) -> bool:
-        self._kill_groups(signal.SIGKILL)
+        self._groups.signal(signal.SIGKILL)
         return super().kill()
 
     def close(self) -> None:
-        self._abort.cancel()
+        if self._abort is not None:
+            self._abort.cancel()
+            self._abort.join()
         super().close()
-        self._listener.close()
-        for connection, _ in self._strangers:
-            connection.close()
+        self._groups.close()
+        self._arrivals.close()
         for line in self._lines.values():
             line.close()
 
     def _receive(self) -> list[Message]:
-        self._accept()
+        for connection, rank, group in self._arrivals.take():
+            self._groups.add(group)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a node that died closes nothing
+            self._lines[rank] = LauncherEnd(connection)
+            self._lines[rank].send("payload", self._payload)
         passed_on: list[Message] = []
         for rank, line in self._lines.items():
             line.flush()
@@ -142,44 +151,6 @@ class RemoteFunction(ComponentProcess):
                     passed_on.append((kind, content))
         return passed_on
 
-    def _accept(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while len(self._strangers) <= 4 * self._size:
-                connection, _ = self._listener.accept()
-                connection.setblocking(False)
-                self._strangers.append((connection, bytearray()))
-        waiting = []
-        for connection, greeting in self._strangers:
-            state = self._greeted(connection, greeting)
-            if state == "waiting":
-                waiting.append((connection, greeting))
-            elif state == "refused":
-                connection.close()
-        self._strangers = waiting
-
-    def _greeted(self, connection: socket.socket, greeting: bytearray) -> str:
-        """A greeting is the token, then rank, process group and whether it is on this node: 32 + 4 + 4 + 8 bytes."""
-        try:
-            data = connection.recv(48 - len(greeting))
-        except BlockingIOError:
-            return "waiting"
-        except OSError:
-            return "refused"
-        greeting += data
-        if len(greeting) < 48:
-            return "waiting" if data else "refused"
-        if not hmac.compare_digest(bytes(greeting[:32]), self._token):
-            return "refused"
-        rank, group = int.from_bytes(greeting[32:36], "little"), int.from_bytes(greeting[36:40], "little")
-        if bytes(greeting[40:48]) == boot_mark():
-            self._groups.add(group)
-            self._guard.watch(group)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        line = LauncherEnd(connection)
-        line.send("payload", self._payload)
-        self._lines[rank] = line
-        return "known"
-
     def _end_after_a_failure(self) -> None:
         """Stop the job when a rank has failed and the launcher does not by itself.
 
@@ -189,7 +160,16 @@ class RemoteFunction(ComponentProcess):
         gone = [rank for rank, line in self._lines.items() if not line.open and rank not in told]
         if gone or self._errors:
             self._gone = gone
+            self._abort = threading.Timer(_ABORT_S, self._stop_job)
+            self._abort.daemon = True
             self._abort.start()
+
+    def _stop_job(self) -> None:
+        """Ask the job to stop, and kill it when it does not."""
+        self.ask_to_stop()
+        assert self._abort is not None
+        if not self._abort.finished.wait(_ABORT_S):
+            self.kill()
 
     def _outcome(self, status: int) -> Outcome:
         if self._errors:
@@ -205,16 +185,3 @@ class RemoteFunction(ComponentProcess):
             names = ", ".join(map(str, silent))
             return self._failure(status or 1, f"of {self._size} ranks, {names} ended without a result")
         return self._failure(status, None)
-
-    def _kill_groups(self, number: signal.Signals) -> None:
-        """Signal what the ranks on this node started: MPI launchers put them into groups of their own."""
-        for group in self._groups:
-            if number == signal.SIGKILL:
-                self._guard.forget(group)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, number)
-
-
-def boot_mark() -> bytes:
-    """Return 8 bytes that two processes share when they are on one node, since its start."""
-    return bytes.fromhex(Path("/proc/sys/kernel/random/boot_id").read_text().replace("-", "")[:16])

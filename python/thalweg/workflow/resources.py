@@ -17,6 +17,8 @@ from thalweg.workflow.component import Component
 
 #: What makes a process see only its own GPUs: NVIDIA, AMD and Intel.
 GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+#: What a batch system tells of the job's nodes. Its launchers take any of them unless they are told which.
+NODE_VARIABLES = ("PBS_NODEFILE", "SLURM_JOB_NODELIST")
 _PATIENCE_S = 10.0
 Entry = TypeVar("Entry")
 

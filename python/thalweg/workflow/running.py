@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from thalweg.workflow.line import Message
@@ -29,7 +30,7 @@ class Running(ABC):
     def advance(self) -> tuple[list[Message], Outcome | None]:
         """Take in what is there, without blocking: what the component told, and the outcome when it has ended."""
 
-    def new_lines(self, ended: bool = False) -> list[str]:
+    def new_lines(self, ended: bool = False) -> Iterable[str]:
         """Return the lines that were logged since the last call."""
         return []
 

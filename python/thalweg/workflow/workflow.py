@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from thalweg.errors import ConfigError, InvalidError
 from thalweg.workflow.component import SETTINGS, Component, checked_component
@@ -276,9 +277,23 @@ class Workflow:
 
         servers = self._all_servers()
         folder, owned = self._open_folder()
+        recording = Recording(None, None, time.monotonic_ns())
+        if folder is not None:
+            recording = Recording(folder.logs, folder.traces, folder.start_ns)
         launch: Launch | None = None
-        status = "failed"
-        try:
+
+        def close_folder(error: BaseException | None) -> None:
+            if folder is not None:
+                folder.components = launch.records if launch is not None else []
+                if owned:
+                    folder.finish(_status_after(error))
+                else:
+                    folder.write_facts()
+
+        with contextlib.ExitStack() as ending:
+            ending.push(_first_error_wins("the result folder could not be finished", close_folder))
+            for server in servers:
+                ending.push(_first_error_wins(f"server {server.name!r} could not be stopped", _stopping(server)))
             for server in servers:
                 if not server.running:
                     server.start_server()
@@ -286,9 +301,7 @@ class Workflow:
                 self.name,
                 {name: _with_server_info(component) for name, component in components.items()},
                 resources=self._resources or usable_resources(),
-                recording=Recording(folder.logs, folder.traces, folder.start_ns)
-                if folder
-                else Recording(None, None, time.monotonic_ns()),
+                recording=recording,
                 grace_s=self._grace_s,
                 task_processes=self._task_processes or len(os.sched_getaffinity(0)),
                 on_progress=on_progress,
@@ -297,19 +310,6 @@ class Workflow:
             if folder is not None:
                 folder.prepare_merge()
             results = launch.run(timeout_s)
-            status = "done"
-        except KeyboardInterrupt:
-            status = "interrupted"
-            raise
-        finally:
-            for server in servers:
-                server.stop_server()
-            if folder is not None:
-                folder.components = launch.records if launch is not None else []
-                if owned:
-                    folder.finish(status)  # type: ignore[arg-type]
-                else:
-                    folder.write_facts()
         return self._shaped(results, "")
 
     def _add(self, component: Component) -> None:
@@ -395,6 +395,30 @@ class Workflow:
             },
             "servers": {server.name: server.backend for server in self._all_servers()},
         }
+
+
+def _status_after(error: BaseException | None) -> Literal["done", "failed", "interrupted"]:
+    if error is None:
+        return "done"
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+
+
+def _stopping(server: ServerManager) -> Callable[[object], None]:
+    return lambda _: server.stop_server()
+
+
+def _first_error_wins(what: str, end: Callable[[BaseException | None], object]) -> Callable[..., None]:
+    """Return how to leave a block by `end`, whose own error is a note to the one that the block was left with."""
+
+    def leave(_: type[BaseException] | None, error: BaseException | None, __: object) -> None:
+        try:
+            end(error)
+        except Exception as failure:
+            if error is None:
+                raise
+            error.add_note(f"{what}: {failure}")
+
+    return leave
 
 
 def _with_server_info(component: Component) -> Component:
