@@ -35,6 +35,8 @@ name = "program"
 command = ["sh", "-c", "sleep 1000 & touch up; sleep 1000"]
 """
 
+REPORT = "report    run/report.html\n"
+
 
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[dict[str, str]]:
@@ -66,7 +68,7 @@ def test_a_failure(failure: Refusal, tmp_path: Path, places: dict[str, str]) -> 
     with nothing_left(tmp_path / "disk") as mark:
         run = start(tmp_path, mark, *failure.options)
         output, errors = run.communicate(timeout=DEADLINE_S)
-        assert (run.returncode, output) == (1, "")
+        assert (run.returncode, output) == (1, REPORT)
     errors = NAMESPACE.sub("NAMESPACE", errors)
     assert told(f"thalweg: error: {message}").fullmatch(errors), errors
 
@@ -83,7 +85,7 @@ def test_an_end_from_outside(end: signal.Signals, tmp_path: Path) -> None:
             os.sched_yield()
         run.send_signal(end)
         output, errors = run.communicate(timeout=DEADLINE_S)
-    ended = (-9, "", "") if end == signal.SIGKILL else (130, "", "thalweg: interrupted\n")
+    ended = (-9, "", "") if end == signal.SIGKILL else (130, REPORT, "thalweg: interrupted\n")
     assert (run.returncode, output, errors) == ended
     if end == signal.SIGKILL:  # nobody could remove the namespace: the next start does
         (left,) = (tmp_path / "shm").iterdir()

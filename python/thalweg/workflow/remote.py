@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.workflow.arrivals import Arrivals
-from thalweg.workflow.arrivals import boot_mark as boot_mark
 from thalweg.workflow.component import Component
 from thalweg.workflow.guard import Guard
 from thalweg.workflow.launchers import Job, find_launcher

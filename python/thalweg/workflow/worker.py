@@ -43,7 +43,8 @@ def main(payload_fd: int, line_fd: int, parent: int) -> None:
 def main_of_rank() -> None:
     """Ask the launcher what to do, run it as one rank of an MPI job, tell the result, exit."""
     from thalweg.ranks import launched_place
-    from thalweg.workflow.remote import ADDRESS_VARIABLE, TOKEN_VARIABLE, boot_mark
+    from thalweg.workflow.arrivals import boot_mark
+    from thalweg.workflow.remote import ADDRESS_VARIABLE, TOKEN_VARIABLE
 
     place = launched_place()
     host, _, port = os.environ.pop(ADDRESS_VARIABLE).rpartition(":")
