@@ -556,3 +556,23 @@ def test_a_name_that_is_too_long_is_refused():
     w = Workflow("w")
     with pytest.raises(ConfigError, match=r"name is 'nnnn.*'\.\.\. with 129 bytes in UTF-8; give 128 at most"):
         w.command("n" * 129, ["true"])
+
+
+def test_a_signal_in_the_middle_of_a_start_waits_until_the_process_is_known():
+    from thalweg.workflow.uninterrupted import uninterrupted
+
+    reached = []
+    before = signal.getsignal(signal.SIGTERM)
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt), uninterrupted():
+            os.kill(os.getpid(), signal.SIGTERM)
+            reached.append("the end of the block")
+        assert signal.getsignal(signal.SIGTERM) is interrupt
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert reached == ["the end of the block"]

@@ -20,6 +20,7 @@ from thalweg.workflow.resources import Grant, Ledger, Resources
 from thalweg.workflow.running import Outcome, Running
 from thalweg.workflow.task_pool import Answer, TaskPool, task_process_name
 from thalweg.workflow.thread import ThreadRun
+from thalweg.workflow.uninterrupted import uninterrupted
 from thalweg.workflow.watch import Watch
 
 _LOG_INTERVAL_S = 0.2
@@ -148,9 +149,10 @@ class Launch:
         self._attempts[name] = self._attempts.get(name, 0) + 1
         if component.timeout_s is not None:
             self._deadlines_s[name] = time.monotonic() + component.timeout_s
-        self._running[name] = running = self._make(component, self._grants[name])
-        self._records[name].status = "running"
-        self._watch.add(running, lambda: self._advance(name))
+        with uninterrupted():
+            self._running[name] = running = self._make(component, self._grants[name])
+            self._records[name].status = "running"
+            self._watch.add(running, lambda: self._advance(name))
 
     def _make(self, component: Component, grant: Grant) -> Running:
         if component.type == "thread":

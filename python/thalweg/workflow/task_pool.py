@@ -11,6 +11,7 @@ from typing import Any, Literal
 from thalweg.results.folder import ComponentRecord
 from thalweg.workflow.local import LocalFunction
 from thalweg.workflow.running import Outcome
+from thalweg.workflow.uninterrupted import uninterrupted
 from thalweg.workflow.watch import Watch
 
 _LAST_PATIENCE_S = 5.0
@@ -162,10 +163,11 @@ class TaskPool:
         if self._idle:
             worker = self._idle.pop()
         else:
-            worker = self._start(self._numbers)
-            self._started[worker] = self._numbers
-            self._numbers += 1
-            self._watch.add(worker, lambda: self._advance(worker))
+            with uninterrupted():
+                worker = self._start(self._numbers)
+                self._started[worker] = self._numbers
+                self._numbers += 1
+                self._watch.add(worker, lambda: self._advance(worker))
         task.worker, task.begun = worker, False
         task.attempts += 1
         task.started_s = time.monotonic()
