@@ -38,7 +38,9 @@ LANGUAGES = {"python", "console", "toml", "json", "csv"}
 SMALLER = {
     "thalweg run navier-stokes": "--grid 32 --members 2 --iterations 20 --width 4 --modes 4 --unseen-flows 1",
     "thalweg run one-to-one": "--scale 0.001",
+    "thalweg run one-to-one --sizes": "--sizes 40KB,80KB --backends thalweg,node-local --repeats 1",
     "thalweg run many-to-one": "--scale 0.002",
+    "thalweg run many-to-one --simulations 1,2,4": "--simulations 1,2 --sizes 40KB",
     "thalweg run inference-loop": "--requests 5",
     "thalweg run funnel": "--candidates 200 --rounds 2 --per-round 8 --train-iterations 20",
     "python benchmarks/iteration_times.py": "--times 1 --kernels 32 --shapes fixed --iterations 50 --repeats 1",
