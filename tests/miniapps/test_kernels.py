@@ -108,7 +108,10 @@ def test_copies_copy(name, source, target):
     assert (getattr(made, target) == 5.0).all()
 
 
-def test_a_users_function_and_class_become_kernels():
+def test_a_users_function_and_class_become_kernels(monkeypatch):
+    from thalweg.kernels import registry
+
+    monkeypatch.setattr(registry, "_HOME", dict(registry._HOME))  # other tests list the kernels that are shipped
     calls = []
 
     @kernel("TestCounted")

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from thalweg.errors import ConfigError
+
+_PREFIX = "_thalweg_"
 
 
 def imported(home: object, folder: Path, where: str) -> Callable[..., Any]:
@@ -33,7 +36,8 @@ def imported(home: object, folder: Path, where: str) -> Callable[..., Any]:
             return found
         found = getattr(_module(name, folder), attribute)
     except Exception as error:  # a module may fail in any way
-        told = error if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
+        told = str(error) if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
+        told = re.sub(rf"{_PREFIX}[0-9a-f]{{16}}_", "", told)  # the module by the name that its author knows
         raise ConfigError(f"{where}: {home!r} cannot be imported: {told}") from error
     return _AtHome(found, folder) if callable(found) else found
 
@@ -54,7 +58,7 @@ def _private(name: str, file: Path) -> ModuleType:
     """Import `file` under a name that no other file has; what a process of its own runs takes the code along."""
     import cloudpickle
 
-    unique = f"_thalweg_{hashlib.sha256(str(file).encode()).hexdigest()[:16]}_{name}"
+    unique = f"{_PREFIX}{hashlib.sha256(str(file).encode()).hexdigest()[:16]}_{name}"
     if unique in sys.modules:
         return sys.modules[unique]
     spec = importlib.util.spec_from_file_location(unique, file)
