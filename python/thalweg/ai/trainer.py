@@ -143,7 +143,11 @@ class AI:
         if server_info is not None:
             from thalweg.datastore import DataStore
 
-            self._store = DataStore(name, server_info, tracer=tracer)
+            try:
+                self._store = DataStore(name, server_info, tracer=tracer)
+            except BaseException:
+                self._learner.close()  # the other ranks would wait in the process group
+                raise
         if tracer is not None:
             tracer.record("init", name, start, time.monotonic_ns())
 

@@ -132,7 +132,7 @@ def _resources(content: Any, where: str) -> Resources:
     if not isinstance(content, dict):
         raise ConfigError(f"{where}: is {content!r}; give a table with nodes, cpus or gpus")
     _only(content, ("nodes", "cpus", "gpus"), where)
-    usable = usable_resources()
+    usable = usable_resources(gpus="gpus" not in content)
     for key, kind, word in (
         ("nodes", str, "names"),
         ("cpus", int, "numbers"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import shutil
@@ -14,9 +13,8 @@ from typing import TypeVar
 
 from thalweg.errors import ConfigError
 from thalweg.workflow.component import Component
+from thalweg.workflow.settle import GPU_VARIABLES
 
-#: What makes a process see only its own GPUs: NVIDIA, AMD and Intel.
-GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
 #: What a batch system tells of the job's nodes. Its launchers take any of them unless they are told which.
 NODE_VARIABLES = ("PBS_NODEFILE", "SLURM_JOB_NODELIST")
 _PATIENCE_S = 10.0
@@ -54,16 +52,18 @@ class Grant:
     gpus: tuple[tuple[str, ...], ...] = ()
 
 
-def usable_resources(environment: Mapping[str, str] | None = None) -> Resources:
+def usable_resources(environment: Mapping[str, str] | None = None, *, gpus: bool = True) -> Resources:
     """Return what this job may use: the node list of PBS or Slurm, the CPUs of this process, the GPUs of this node.
+
+    `gpus` False leaves the GPUs out: asking the driver for them takes a moment.
 
     Raises
     ------
     ConfigError
-        When a batch system names its nodes in a way that cannot be read.
+        When a batch system names its nodes in a way that cannot be read, or nvidia-smi fails.
     """
     environment = os.environ if environment is None else environment
-    return Resources(_nodes(environment), tuple(sorted(os.sched_getaffinity(0))), _gpus(environment))
+    return Resources(_nodes(environment), tuple(sorted(os.sched_getaffinity(0))), _gpus(environment) if gpus else ())
 
 
 class Ledger:
@@ -198,7 +198,12 @@ def _gpus(environment: Mapping[str, str]) -> tuple[str, ...]:
     program = shutil.which("nvidia-smi")
     if program is not None:
         command = [program, "--query-gpu=index", "--format=csv,noheader"]
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
+        try:
             told = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True)
-            return tuple(told.stdout.split())
+        except (OSError, subprocess.SubprocessError) as error:
+            raise ConfigError(
+                f"Workflow: the GPUs of this node are not known: {program}: {error}; set {GPU_VARIABLES[0]} to theirs, "
+                "or give resources"
+            ) from error
+        return tuple(told.stdout.split())
     return ()

@@ -13,7 +13,8 @@ _LOCAL_RANKS = (  # those of `thalweg.ranks`
     "PALS_LOCAL_RANKID",
     "SLURM_LOCALID",
 )
-_GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
+#: What makes a process see only its own GPUs: NVIDIA, AMD and Intel.
+GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
 
 
 def settle(cpus: list[list[int]], gpus: list[list[str]], alone: bool) -> None:
@@ -26,7 +27,7 @@ def settle(cpus: list[list[int]], gpus: list[list[str]], alone: bool) -> None:
     if cpus:
         os.sched_setaffinity(0, cpus[local_rank % len(cpus)])
     if gpus:
-        for name in _GPU_VARIABLES:
+        for name in GPU_VARIABLES:
             os.environ[name] = ",".join(gpus[local_rank % len(gpus)])
 
 

@@ -26,6 +26,9 @@ def serve(payload: dict[str, Any], line: ComponentEnd) -> NoReturn:
     sys.exit(0)
 
 
+_MOST_TRACERS = 16
+
+
 class _Worker:
     def __init__(self, payload: dict[str, Any], line: ComponentEnd) -> None:
         self._payload, self._line = payload, line
@@ -76,6 +79,8 @@ class _Worker:
         if self._payload["traces"] is None:
             return None
         if name not in self._tracers:
+            if len(self._tracers) >= _MOST_TRACERS:  # each has a descriptor and a mapped chunk
+                self._tracers.pop(next(iter(self._tracers))).close()
             from thalweg.results.tracer import Tracer
 
             folder, start_ns = Path(self._payload["traces"]), self._payload["run_start_ns"]

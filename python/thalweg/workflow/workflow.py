@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from thalweg.errors import ConfigError, InvalidError
 from thalweg.workflow.component import SETTINGS, Component, checked_component
-from thalweg.workflow.graph import check_cycles, check_names
+from thalweg.workflow.graph import check_cycles
+from thalweg.workflow.nest import Nested, flattened
 from thalweg.workflow.progress import Progress
 
 if TYPE_CHECKING:
@@ -148,8 +149,9 @@ class Workflow:
         nodes, processes_per_node : int
             For ``remote``: how many nodes, and ranks on each.
         cpus, gpus : int
-            CPUs and GPUs that each process has for itself: it is pinned to the CPUs, and sees only its GPUs
-            (CUDA_VISIBLE_DEVICES and the like). The component waits until they are free.
+            CPUs and GPUs of each process: it is pinned to the CPUs, and sees only its GPUs (CUDA_VISIBLE_DEVICES and
+            the like). No other component that asks gets them meanwhile; one that does not ask is not pinned. The
+            component waits until they are free.
         launcher : str
             For ``remote``: ``openmpi``, ``mpich``, ``srun`` or ``pals``. Default: what is found.
 
@@ -300,7 +302,7 @@ class Workflow:
             launch = Launch(
                 self.name,
                 {name: _with_server_info(component) for name, component in components.items()},
-                resources=self._resources or usable_resources(),
+                resources=self._resources or usable_resources(gpus=any(c.gpus for c in components.values())),
                 recording=recording,
                 grace_s=self._grace_s,
                 task_processes=self._task_processes or len(os.sched_getaffinity(0)),
@@ -327,28 +329,8 @@ class Workflow:
         """Return all components, those of nested workflows as ``name/component``."""
         if not self._components and not self._nested:
             raise ConfigError(f"Workflow {self.name!r}: has no components; declare one with @w.component(...)")
-        own = {name: component.dependencies for name, component in self._components.items()}
-        check_names({**own, **{name: needed for name, (_, needed) in self._nested.items()}})
-        inner = {name: workflow._flat() for name, (workflow, _) in self._nested.items()}
-
-        def resolved(dependencies: Sequence[str]) -> tuple[str, ...]:
-            found: list[str] = []
-            for dependency in dependencies:
-                found += [f"{dependency}/{part}" for part in inner[dependency]] if dependency in inner else [dependency]
-            return tuple(found)
-
-        flat: dict[str, Component] = {}
-        for name, component in self._components.items():
-            flat[name] = dataclasses.replace(component, dependencies=resolved(component.dependencies))
-        for name, (_, dependencies) in self._nested.items():
-            before = resolved(dependencies)
-            for part, component in inner[name].items():
-                within = tuple(f"{name}/{dependency}" for dependency in component.dependencies)
-                full = f"{name}/{part}"
-                if full in flat:
-                    raise ConfigError(f"Workflow: the name {full!r} is taken; give each a name of its own")
-                flat[full] = dataclasses.replace(component, name=full, dependencies=within or before)
-        return flat
+        inner = {name: Nested(workflow._flat(), needed) for name, (workflow, needed) in self._nested.items()}
+        return flattened(self._components, inner)
 
     def _shaped(self, results: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         """Return results by name, those of a nested workflow as a dict of its own."""
@@ -416,7 +398,8 @@ def _first_error_wins(what: str, end: Callable[[BaseException | None], object]) 
         except Exception as failure:
             if error is None:
                 raise
-            error.add_note(f"{what}: {failure}")
+            tell = getattr(error, "add_note", print)  # Python 3.10 has no notes
+            tell(f"{what}: {failure}")
 
     return leave
 
