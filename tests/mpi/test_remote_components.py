@@ -263,3 +263,20 @@ def test_a_workflow_inside_a_job_starts_a_job_of_its_own(mpi):
         """.replace("\n        ", "\n"),
     )
     assert json.loads(done.stdout.splitlines()[-1]) == {"solver": [[1, 1]] * 2}
+
+
+def test_ranks_that_never_call_back_are_named(tmp_path, monkeypatch):
+    """An mpirun that starts nothing stands for one that waits for slots, or for a node that does not answer."""
+    from thalweg import Workflow
+    from thalweg.errors import ComponentFailedError
+    from thalweg.workflow import remote
+
+    program = tmp_path / "mpirun.openmpi"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.3" && exit\nexec sleep 1000\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(remote, "_RENDEZVOUS_S", 0.3)
+    w = Workflow("w")
+    w.component(name="solver", type="remote", processes_per_node=2)(lambda: None)
+    with pytest.raises(ComponentFailedError, match=r"of 2 ranks, 0, 1 did not call within 0\.3 s"):
+        w.launch(timeout_s=PATIENCE_S)

@@ -81,7 +81,7 @@ class Launch:
         self._running: dict[str, Running] = {}
         self._grants: dict[str, Grant] = {}
         self._deadlines_s: dict[str, float] = {}
-        self._kills_s: dict[str, float] = {}
+        self._late: dict[str, float | None] = {}  # over its time: when it is killed, None once it is
         self._started_s: dict[str, float] = {}
         self._attempts: dict[str, int] = {}
         self._failed: str | None = None
@@ -178,8 +178,9 @@ class Launch:
         return self._guard
 
     def _sleep_s(self, until: float | None) -> float | None:
-        moments = [*self._deadlines_s.values(), *self._kills_s.values(), self._pool.deadline_s(), until]
-        first = min((moment for moment in moments if moment not in (None, float("inf"))), default=None)
+        own = [running.wakes_s() for running in self._running.values()]
+        moments = [*own, *self._deadlines_s.values(), *self._late.values(), self._pool.deadline_s(), until]
+        first = min((moment for moment in moments if moment is not None), default=None)
         left = None if first is None else max(0.0, first - time.monotonic())
         if self._on_log is None:
             return left
@@ -197,12 +198,15 @@ class Launch:
         if any(now >= deadline_s for deadline_s in self._deadlines_s.values()):
             self._watch.step(0.0)  # what has ended in time is taken in first, however late we are
         for name in [name for name, deadline_s in self._deadlines_s.items() if now >= deadline_s]:
-            self._deadlines_s[name] = float("inf")  # it is over, until the process has ended
-            self._kills_s[name] = now + self._grace_s
+            del self._deadlines_s[name]
+            self._late[name] = now + self._grace_s
             self._running[name].ask_to_stop()
-        for name in [name for name, moment_s in self._kills_s.items() if now >= moment_s]:
-            del self._kills_s[name]
+        for name in [name for name, moment_s in self._late.items() if moment_s is not None and now >= moment_s]:
+            self._late[name] = None
             self._running[name].kill()
+        for name, running in list(self._running.items()):
+            if (moment_s := running.wakes_s()) is not None and now >= moment_s:
+                self._advance(name)
         self._pool.expire()
 
     def _advance(self, name: str) -> None:
@@ -212,7 +216,7 @@ class Launch:
             self._told(running, self._answerer(running), kind, content)
         if outcome is None:
             return
-        if self._deadlines_s.get(name) == float("inf"):
+        if name in self._late:
             limit = self._components[name].timeout_s
             outcome = outcome._replace(done=False, error=f"did not end within {limit:g} s")
         self._pool.owner_ended(running)
@@ -277,7 +281,7 @@ class Launch:
             for line in running.new_lines(ended=True):
                 self._on_log(name, line)
         self._deadlines_s.pop(name, None)
-        self._kills_s.pop(name, None)
+        self._late.pop(name, None)
         self._watch.remove(running)
         if close:
             running.close()

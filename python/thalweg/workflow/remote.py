@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from thalweg.workflow.running import Outcome
 
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "THALWEG_LAUNCH_ADDRESS", "THALWEG_LAUNCH_TOKEN"
 _ABORT_S = 2.0  # how long a launcher has to end the other ranks of a job when one has failed; then, when it was asked
+_RENDEZVOUS_S = 600.0  # how long ranks have to call back: a batch system may have to start daemons on the nodes
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from thalweg.workflow.worker import main_of_rank; "
     "main_of_rank()"
@@ -90,7 +91,13 @@ class RemoteFunction(ComponentProcess):
         self._results: dict[int, Any] = {}
         self._errors: dict[int, str] = {}
         self._gone: list[int] | None = None
-        self._abort: threading.Timer | None = None
+        self._missing: list[int] = []
+        self._called_by_s = time.monotonic() + _RENDEZVOUS_S
+        self._ending_s: list[float] = []  # when a job that has failed is asked to stop, then killed
+
+    def wakes_s(self) -> float | None:
+        waits = [] if len(self._lines) == self._size or self._gone is not None else [self._called_by_s]
+        return min([*waits, *self._ending_s], default=None)
 
     def interests(self) -> list[tuple[int, int]]:
         return [
@@ -109,8 +116,7 @@ class RemoteFunction(ComponentProcess):
             self._groups.close()
         else:
             self._groups.reap()
-            if self._gone is None:
-                self._end_after_a_failure()
+            self._end_after_a_failure()
         return told, outcome
 
     def ask_to_stop(self) -> None:
@@ -122,9 +128,6 @@ class RemoteFunction(ComponentProcess):
         return super().kill()
 
     def close(self) -> None:
-        if self._abort is not None:
-            self._abort.cancel()
-            self._abort.join()
         super().close()
         self._groups.close()
         self._arrivals.close()
@@ -151,29 +154,33 @@ class RemoteFunction(ComponentProcess):
         return passed_on
 
     def _end_after_a_failure(self) -> None:
-        """Stop the job when a rank has failed and the launcher does not by itself.
+        """Stop the job when a rank has failed or does not call, and the launcher does not by itself.
 
         MPICH lets the other ranks of a job that made no call of MPI run on.
         """
-        told = {*self._results, *self._errors}
-        gone = [rank for rank, line in self._lines.items() if not line.open and rank not in told]
-        if gone or self._errors:
-            self._gone = gone
-            self._abort = threading.Timer(_ABORT_S, self._stop_job)
-            self._abort.daemon = True
-            self._abort.start()
-
-    def _stop_job(self) -> None:
-        """Ask the job to stop, and kill it when it does not."""
-        self.ask_to_stop()
-        assert self._abort is not None
-        if not self._abort.finished.wait(_ABORT_S):
-            self.kill()
+        now = time.monotonic()
+        if self._gone is None:
+            told = {*self._results, *self._errors}
+            gone = [rank for rank, line in self._lines.items() if not line.open and rank not in told]
+            self._missing = [rank for rank in range(self._size) if rank not in self._lines]
+            if gone or self._errors:
+                self._gone, self._ending_s = gone, [now + _ABORT_S, now + 2 * _ABORT_S]
+            elif self._missing and now >= self._called_by_s:
+                self._gone, self._ending_s = [], [now, now + _ABORT_S]
+        while self._ending_s and now >= self._ending_s[0]:
+            self._ending_s.pop(0)
+            if self._ending_s:
+                self.ask_to_stop()
+            else:
+                self.kill()
 
     def _outcome(self, status: int) -> Outcome:
         if self._errors:
             rank = next(iter(self._errors))  # the first: others may fail because of it
             return self._failure(1, f"rank {rank}: {self._errors[rank]}")
+        if self._gone is not None and self._missing and not self._gone:
+            names = ", ".join(map(str, self._missing))
+            return self._failure(1, f"of {self._size} ranks, {names} did not call within {_RENDEZVOUS_S:g} s")
         if self._gone:
             names = ", ".join(map(str, self._gone))
             return self._failure(1, f"of {self._size} ranks, {names} ended without a result")

@@ -30,6 +30,10 @@ class Running(ABC):
     def advance(self) -> tuple[list[Message], Outcome | None]:
         """Take in what is there, without blocking: what the component told, and the outcome when it has ended."""
 
+    def wakes_s(self) -> float | None:
+        """Return the time (``time.monotonic()``) at which it wants `advance` to be called, whatever happens."""
+        return None
+
     def new_lines(self, ended: bool = False) -> Iterable[str]:
         """Return the lines that were logged since the last call."""
         return []
