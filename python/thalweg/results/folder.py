@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import importlib
-import json
 import math
-import os
 import shutil
 import threading
 import time
 from pathlib import Path
 from typing import Any, Literal
 
-from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
+from thalweg.errors import ExistsError, InvalidError, NotFoundError
+from thalweg.results.facts import read_facts, write_facts
 from thalweg.results.folder_lock import LOCK_NAME, FolderLock
 from thalweg.results.machine import machine, versions
 from thalweg.results.tracer import Tracer
@@ -134,15 +133,7 @@ class RunFolder:
             When run.json is not of this format.
         """
         file = Path(path) / "run.json"
-        try:
-            facts = json.loads(file.read_text())
-        except FileNotFoundError:
-            raise NotFoundError(f"RunFolder.open: {file} is not there; give the folder of a run") from None
-        except ValueError as error:
-            raise CorruptDataError(f"RunFolder.open: {file} is not JSON: {error}") from error
-        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            found = facts.get("format") if isinstance(facts, dict) else type(facts).__name__
-            raise CorruptDataError(f"RunFolder.open: {file} has format {found!r}; this version reads {FORMAT!r}")
+        facts = read_facts(file, FORMAT, "RunFolder.open", "the folder of a run")
         folder = cls.__new__(cls)
         folder.path = Path(path)
         folder.start_ns = 0
@@ -234,12 +225,9 @@ class RunFolder:
             "artifacts": [dataclasses.asdict(entry) for entry in self.artifacts],
         }
         try:
-            text = json.dumps(_finite(content), indent=1, allow_nan=False)
+            write_facts(self.path / "run.json", _finite(content))
         except TypeError as error:
             raise InvalidError(f"RunFolder: run.json cannot hold this value: {error}") from error
-        temporary = self.path / "run.json.tmp"
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, self.path / "run.json")
 
 
 def _finite(value: Any) -> Any:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
-import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
+from thalweg.errors import CorruptDataError, ExistsError, InvalidError
+from thalweg.results.facts import read_facts, write_facts
 from thalweg.results.folder_lock import LOCK_NAME, FolderLock
 
 FORMAT = "thalweg-sweep/1"
@@ -109,15 +108,7 @@ class SweepFolder:
             When sweep.json is not of the documented format.
         """
         file = Path(path) / FACTS
-        try:
-            facts = json.loads(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise NotFoundError(f"SweepFolder.open: {file} is not there; give the folder of a sweep") from None
-        except ValueError as error:
-            raise CorruptDataError(f"SweepFolder.open: {file} is not JSON: {error}") from error
-        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            found = facts.get("format") if isinstance(facts, dict) else type(facts).__name__
-            raise CorruptDataError(f"SweepFolder.open: {file} has format {found!r}; this version reads {FORMAT!r}")
+        facts = read_facts(file, FORMAT, "SweepFolder.open", "the folder of a sweep")
         try:
             sweep = cls(path, facts["pattern"], facts["options"], facts["axes"], facts["repeats"])
             sweep.started_utc, sweep.status = facts["started_utc"], facts["status"]
@@ -138,9 +129,7 @@ class SweepFolder:
             "repeats": self.repeats,
             "runs": [dataclasses.asdict(run) for run in self.runs],
         }
-        temporary = self.path / f"{FACTS}.tmp"
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        os.replace(temporary, self.path / FACTS)
+        write_facts(self.path / FACTS, content)
 
     def finish(self, status: str) -> None:
         """Write sweep.json for the last time, and let others have the folder."""
