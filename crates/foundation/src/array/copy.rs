@@ -19,7 +19,7 @@ const TILE: usize = 16;
 /// the two must not overlap.
 pub unsafe fn gather(shape: &Shape, from: *const u8, strides: &Strides, to: *mut u8) -> Result<()> {
     check(shape, strides)?;
-    let packed = Layout::Right.strides(shape);
+    let packed = Layout::right(shape.extents().len()).strides(shape);
     // SAFETY: the caller's promise is that of `copy` for these strides.
     unsafe { copy(shape, from, strides, to, &packed) };
     Ok(())
@@ -34,7 +34,7 @@ pub unsafe fn gather(shape: &Shape, from: *const u8, strides: &Strides, to: *mut
 /// As for `gather`, with the sides exchanged; no two elements of the target may share memory.
 pub unsafe fn scatter(shape: &Shape, from: *const u8, to: *mut u8, strides: &Strides) -> Result<()> {
     check(shape, strides)?;
-    let packed = Layout::Right.strides(shape);
+    let packed = Layout::right(shape.extents().len()).strides(shape);
     // SAFETY: the caller's promise is that of `copy` for these strides.
     unsafe { copy(shape, from, &packed, to, strides) };
     Ok(())
@@ -65,7 +65,13 @@ fn merged(shape: &Shape, from: &Strides, to: &Strides) -> Vec<Axis> {
     axes
 }
 
-unsafe fn copy(shape: &Shape, from: *const u8, from_strides: &Strides, to: *mut u8, to_strides: &Strides) {
+pub(super) unsafe fn copy(
+    shape: &Shape,
+    from: *const u8,
+    from_strides: &Strides,
+    to: *mut u8,
+    to_strides: &Strides,
+) {
     if shape.size().0 == 0 {
         return;
     }

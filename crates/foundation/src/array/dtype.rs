@@ -1,11 +1,11 @@
 //! Element types.
 
 use crate::base::{Error, Kind, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The type of one element: a kind as NumPy names it, and its size in bytes. Byte order is the machine's (little).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct DType {
     kind: u8,
     size: u32,
@@ -61,6 +61,13 @@ impl DType {
     pub fn from_word(word: u64) -> Result<DType> {
         let kind = u8::try_from(word >> 32).unwrap_or(0);
         DType::new(kind, word as u32)
+    }
+}
+
+impl<'de> Deserialize<'de> for DType {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<DType, D::Error> {
+        let (kind, size) = Deserialize::deserialize(from)?;
+        DType::new(kind, size).map_err(serde::de::Error::custom)
     }
 }
 

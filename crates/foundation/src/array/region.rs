@@ -3,9 +3,10 @@
 use super::Extents;
 use crate::base::{Error, Kind, Result};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The cells `lower[i] <= index[i] < lower[i] + extent[i]` of an index space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Region {
     lower: Extents,
     extent: Extents,
@@ -28,6 +29,27 @@ impl Region {
             return Err(Error::new(Kind::Shape, "region", detail));
         }
         Ok(region)
+    }
+
+    /// The region of all cells of an array with `extents`.
+    pub fn whole(extents: &Extents) -> Region {
+        let mut lower = *extents;
+        lower.as_mut_slice().fill(0);
+        Region { lower, extent: *extents }
+    }
+
+    /// The same cells, counted from `origin`, which is no higher than the lower corner along any axis.
+    pub fn seen_from(&self, origin: &[u64]) -> Region {
+        let mut moved = *self;
+        for (lower, from) in moved.lower.as_mut_slice().iter_mut().zip(origin) {
+            *lower = lower.saturating_sub(*from);
+        }
+        moved
+    }
+
+    /// The numbers of cells along each axis.
+    pub fn extents(&self) -> Extents {
+        self.extent
     }
 
     /// The first cell along each axis.
@@ -115,6 +137,29 @@ impl Region {
             both.extent.as_mut_slice()[i] = self.upper(i).max(other.upper(i)) - lower;
         }
         Some(both)
+    }
+}
+
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for i in 0..self.lower().len() {
+            write!(f, "{}{}:{}", if i > 0 { ", " } else { "" }, self.lower()[i], self.upper(i))?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Region {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Region, D::Error> {
+        let (lower, extent): (Extents, Extents) = Deserialize::deserialize(from)?;
+        Region::new(lower.as_slice(), extent.as_slice()).map_err(serde::de::Error::custom)
     }
 }
 

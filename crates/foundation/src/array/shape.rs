@@ -122,6 +122,12 @@ impl Shape {
         self.dtype
     }
 
+    /// The same extents with elements that are part of this shape's.
+    pub(super) fn of_part(&self, dtype: DType) -> Shape {
+        debug_assert!(dtype.size() <= self.dtype.size());
+        Shape { dtype, ..*self }
+    }
+
     /// Extents in elements, slowest axis first.
     pub fn extents(&self) -> &[u64] {
         self.extents.as_slice()
@@ -136,18 +142,12 @@ impl Shape {
 impl<'de> Deserialize<'de> for Shape {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Shape, D::Error> {
         #[derive(Deserialize)]
-        struct Parts {
-            kind: u8,
-            size: u32,
-        }
-        #[derive(Deserialize)]
         struct Raw {
-            dtype: Parts,
+            dtype: DType,
             extents: Extents,
         }
         let raw = Raw::deserialize(from)?;
-        let dtype = DType::new(raw.dtype.kind, raw.dtype.size).map_err(serde::de::Error::custom)?;
-        Shape::new(dtype, raw.extents).map_err(serde::de::Error::custom)
+        Shape::new(raw.dtype, raw.extents).map_err(serde::de::Error::custom)
     }
 }
 

@@ -248,7 +248,7 @@ impl Client {
         patience: Patience<'_>,
     ) -> Result<()> {
         if let Way::Remote(remote) = self.way()? {
-            if Layout::Right.is_of(&shape, strides) {
+            if Layout::right(strides.len()).is_of(&shape, strides) {
                 // SAFETY: packed memory of that size, by the caller's promise.
                 let bytes = unsafe { std::slice::from_raw_parts(from, shape.size().0 as usize) };
                 return remote.put(key, shape, bytes, replace, patience);
@@ -308,7 +308,7 @@ impl Client {
     pub unsafe fn get_into(&self, key: Key, target: Target<'_>, patience: Patience<'_>) -> Result<()> {
         let name = key.to_string();
         if let Way::Remote(remote) = self.way()? {
-            if Layout::Right.is_of(&target.shape, target.strides) {
+            if Layout::right(target.strides.len()).is_of(&target.shape, target.strides) {
                 let place = |shape: Shape| {
                     agree(&name, &shape, &target.shape)?;
                     // SAFETY: packed writable memory of that size, by the caller's promise.
