@@ -5,7 +5,7 @@ use numpy::npyffi::{self, flags, PyArrayObject, PyArray_Descr, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
-use thalweg::{DType, Error, Extents, Kind, Shape, View};
+use thalweg::{Cell, DType, Error, Extents, Field, Kind, Name, Shape, View};
 
 /// The address of an array's first element, as a number that may cross threads.
 #[derive(Clone, Copy)]
@@ -37,15 +37,45 @@ pub fn dtype_of(operation: &str, descr: &Bound<'_, PyArrayDescr>) -> PyResult<DT
         .ok_or_else(|| refuse("cannot be staged; accepted are bool, int, uint, float, complex and void"))
 }
 
-/// Looks at `array`; `plain` makes it bytes without a shape of their own.
-pub fn seen(operation: &str, array: &Bound<'_, PyUntypedArray>, plain: bool) -> PyResult<Seen> {
-    let dtype = if plain { DType::BYTES } else { dtype_of(operation, &array.dtype())? };
+/// What a cell of an array of `descr` is: a plain element, or a record of plain fields.
+pub fn cell_of(operation: &str, descr: &Bound<'_, PyArrayDescr>) -> PyResult<Cell> {
+    if !descr.has_fields() {
+        return dtype_of(operation, descr).map(Cell::plain);
+    }
+    let mut fields = Vec::new();
+    for name in descr.names().unwrap_or_default() {
+        let (dtype, offset) = descr.get_field(&name)?;
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        let field = Name::new(operation, &name).map_err(raised)?;
+        fields.push(Field { name: field, dtype: dtype_of(operation, &dtype)?, offset });
+    }
+    let size = u32::try_from(descr.itemsize()).unwrap_or(u32::MAX);
+    Cell::record(size, fields).map_err(raised)
+}
+
+/// Looks at an array of a variable's cells.
+pub fn seen_cells(operation: &str, array: &Bound<'_, PyUntypedArray>, cell: &Cell) -> PyResult<Seen> {
+    let met = cell_of(operation, &array.dtype())?;
+    if met != *cell {
+        let detail = format!("elements of {}; the variable's are {}", array.dtype(), cell.dtype());
+        return Err(raised(Error::new(Kind::DType, operation, detail)));
+    }
+    seen_as(array, cell.dtype())
+}
+
+fn seen_as(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> PyResult<Seen> {
     let extents: Vec<u64> = array.shape().iter().map(|n| *n as u64).collect();
     let shape = shape_of(&extents, dtype)?;
     let strides = array.strides().iter().map(|s| *s as i64).collect();
     // SAFETY: the array object is alive and its data pointer is a plain field.
     let start = unsafe { (*array.as_array_ptr()).fields.data as usize };
     Ok(Seen { shape, strides, start: Address(start) })
+}
+
+/// Looks at `array`; `plain` makes it bytes without a shape of their own.
+pub fn seen(operation: &str, array: &Bound<'_, PyUntypedArray>, plain: bool) -> PyResult<Seen> {
+    let dtype = if plain { DType::BYTES } else { dtype_of(operation, &array.dtype())? };
+    seen_as(array, dtype)
 }
 
 /// The shape with `extents` and `dtype`.
@@ -70,7 +100,7 @@ fn descr_of<'py>(py: Python<'py>, dtype: DType) -> PyResult<Bound<'py, PyArrayDe
     }
 }
 
-/// An array over memory that `owner` keeps.
+/// A packed row-major array over memory that `owner` keeps.
 ///
 /// # Safety
 /// `start` must point to the packed array of `shape` for as long as `owner` lives; it must be writable if `writeable`.
@@ -80,11 +110,44 @@ pub unsafe fn over<'py>(
     writeable: bool,
     owner: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the caller's promise.
+    unsafe { made(shape, None, start, writeable, owner) }
+}
+
+/// An array with strides in bytes over memory that `owner` keeps.
+///
+/// # Safety
+/// As `over`, for the array with these strides, one for each axis.
+pub unsafe fn strided_over<'py>(
+    shape: &Shape,
+    strides: &[i64],
+    start: *mut u8,
+    writeable: bool,
+    owner: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the caller's promise.
+    unsafe { made(shape, Some(strides), start, writeable, owner) }
+}
+
+unsafe fn made<'py>(
+    shape: &Shape,
+    strides: Option<&[i64]>,
+    start: *mut u8,
+    writeable: bool,
+    owner: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = owner.py();
     let mut dims: Vec<npyffi::npy_intp> = shape.extents().iter().map(|n| *n as npyffi::npy_intp).collect();
+    let mut steps: Option<Vec<npyffi::npy_intp>> =
+        strides.map(|all| all.iter().map(|s| *s as npyffi::npy_intp).collect());
     let descr = descr_of(py, shape.dtype())?.into_ptr().cast::<PyArray_Descr>();
-    let flags = flags::NPY_ARRAY_CARRAY_RO | if writeable { flags::NPY_ARRAY_WRITEABLE } else { 0 };
-    // SAFETY: the arguments describe packed memory that the caller vouches for; the call takes over `descr`.
+    let writing = if writeable { flags::NPY_ARRAY_WRITEABLE } else { 0 };
+    let flags = match strides {
+        None => flags::NPY_ARRAY_CARRAY_RO | writing,
+        // NumPy finds out by itself whether it is contiguous.
+        Some(_) => flags::NPY_ARRAY_ALIGNED | writing,
+    };
+    // SAFETY: the arguments describe memory that the caller vouches for; the call takes over `descr`.
     let array = unsafe {
         PY_ARRAY_API.PyArray_NewFromDescr(
             py,
@@ -92,7 +155,7 @@ pub unsafe fn over<'py>(
             descr,
             dims.len() as i32,
             dims.as_mut_ptr(),
-            std::ptr::null_mut(),
+            steps.as_mut().map_or(std::ptr::null_mut(), |s| s.as_mut_ptr()),
             start.cast(),
             flags,
             std::ptr::null_mut(),

@@ -1,26 +1,30 @@
 //! `thalweg._native.Client` and its loans.
 
-use crate::arrays::{array_over, dtype_of, is_writeable, over, seen, shape_of, Address};
+use crate::arrays::{array_over, cell_of, dtype_of, is_writeable, over, seen, shape_of, Address};
 use crate::failure::raised;
 use crate::server::stats_dict;
+use crate::variable::Variable;
 use crate::waiting::{seconds, waiting};
 use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg::{Error, Identity, Key, Kind, Name, Nanos, Patience, Shape, Target, Version};
+use thalweg::{
+    Definition, Error, Extents, Identity, Key, Kind, Layout, Name, Nanos, Patience, Shape, Stage, Stats,
+    Target, Version,
+};
 
 /// How long requests may take that the service answers at once.
-const PROMPT: Nanos = Nanos(30_000_000_000);
+pub const PROMPT: Nanos = Nanos(30_000_000_000);
 
 #[pyclass(frozen)]
 pub struct Client {
-    client: Mutex<Option<Arc<thalweg::Client>>>,
+    stage: Mutex<Option<Stage>>,
     #[pyo3(get)]
     address: String,
 }
 
-fn key_of(operation: &str, name: &str, version: i64) -> PyResult<Key> {
+pub fn key_of(operation: &str, name: &str, version: i64) -> PyResult<Key> {
     let Ok(version) = u64::try_from(version) else {
         let detail = format!("version {version}; accepted are 0 and above");
         return Err(raised(Error::new(Kind::Invalid, operation, detail)));
@@ -29,11 +33,14 @@ fn key_of(operation: &str, name: &str, version: i64) -> PyResult<Key> {
 }
 
 impl Client {
-    fn open(&self) -> PyResult<Arc<thalweg::Client>> {
-        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        client
-            .clone()
-            .ok_or_else(|| raised(Error::new(Kind::Invalid, "stage", "this client has been closed")))
+    fn stage(&self) -> PyResult<Stage> {
+        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        stage.clone().ok_or_else(|| raised(Error::new(Kind::Invalid, "stage", "this client has been closed")))
+    }
+
+    /// The service that holds the array with `key`.
+    fn home(&self, key: &Key) -> PyResult<Arc<thalweg::Client>> {
+        Ok(self.stage()?.home(&key.name).clone())
     }
 }
 
@@ -55,14 +62,14 @@ impl Client {
             namespace: Name::new("stage.connect: namespace", namespace).map_err(raised)?,
             token,
         };
-        let (client, address) = waiting(py, within, |patience| {
+        let (stage, address) = waiting(py, within, |patience| {
             let address = match address {
                 Some(address) => address,
                 None => thalweg::embedded()?.address().to_string(),
             };
-            Ok((thalweg::Client::connect(&address, identity, patience)?, address))
+            Ok((Stage::connect(&address, &identity, patience)?, address))
         })?;
-        Ok(Client { client: Mutex::new(Some(Arc::new(client))), address })
+        Ok(Client { stage: Mutex::new(Some(stage)), address })
     }
 
     #[pyo3(signature = (name, array, version, replace, plain, timeout_s))]
@@ -76,7 +83,8 @@ impl Client {
         plain: bool,
         timeout_s: f64,
     ) -> PyResult<()> {
-        let (client, key) = (self.open()?, key_of("stage.put", name, version)?);
+        let key = key_of("stage.put", name, version)?;
+        let client = self.home(&key)?;
         let seen = seen("stage.put", array, plain)?;
         let within = seconds("stage.put", timeout_s)?;
         waiting(py, within, move |patience| {
@@ -97,7 +105,8 @@ impl Client {
         replace: bool,
         timeout_s: f64,
     ) -> PyResult<Loan> {
-        let (client, key) = (self.open()?, key_of("stage.put", name, version)?);
+        let key = key_of("stage.put", name, version)?;
+        let client = self.home(&key)?;
         let shape = shape_of(&extents, dtype_of("stage.put", dtype)?)?;
         let within = seconds("stage.put", timeout_s)?;
         let mut loan = waiting(py, within, |patience| client.loan(key, shape, replace, patience))?;
@@ -113,7 +122,8 @@ impl Client {
         version: i64,
         timeout_s: f64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (client, key) = (self.open()?, key_of("stage.get", name, version)?);
+        let key = key_of("stage.get", name, version)?;
+        let client = self.home(&key)?;
         let within = seconds("stage.get", timeout_s)?;
         let view = waiting(py, within, |patience| client.get(key, patience))?;
         array_over(py, view)
@@ -129,7 +139,8 @@ impl Client {
         timeout_s: f64,
         plain: bool,
     ) -> PyResult<()> {
-        let (client, key) = (self.open()?, key_of("stage.get", name, version)?);
+        let key = key_of("stage.get", name, version)?;
+        let client = self.home(&key)?;
         let seen = seen("stage.get", into, plain)?;
         let within = seconds("stage.get", timeout_s)?;
         if !is_writeable(into) {
@@ -148,7 +159,8 @@ impl Client {
     }
 
     fn exists(&self, py: Python<'_>, name: &str, version: i64) -> PyResult<bool> {
-        let (client, key) = (self.open()?, key_of("stage.exists", name, version)?);
+        let key = key_of("stage.exists", name, version)?;
+        let client = self.home(&key)?;
         waiting(py, PROMPT, |patience| client.exists(key, patience))
     }
 
@@ -159,23 +171,24 @@ impl Client {
         all: bool,
         timeout_s: f64,
     ) -> PyResult<Vec<u32>> {
-        let client = self.open()?;
+        let stage = self.stage()?;
         let keys = keys.iter().map(|(name, version)| key_of("stage.wait", name, *version));
         let keys: Vec<Key> = keys.collect::<PyResult<_>>()?;
         let within = seconds("stage.wait", timeout_s)?;
-        waiting(py, within, |patience| client.wait(&keys, all, patience))
+        waiting(py, within, |patience| stage.wait(&keys, all, patience))
     }
 
     fn delete(&self, py: Python<'_>, name: &str, version: i64) -> PyResult<bool> {
-        let (client, key) = (self.open()?, key_of("stage.delete", name, version)?);
+        let key = key_of("stage.delete", name, version)?;
+        let client = self.home(&key)?;
         waiting(py, PROMPT, |patience| client.delete(key, patience))
     }
 
     /// Name, version, element kind and size, extents, bytes of each entry.
     #[allow(clippy::type_complexity)]
     fn list(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, String, Vec<u64>, u64)>> {
-        let client = self.open()?;
-        let entries = waiting(py, PROMPT, |patience| client.list(patience))?;
+        let stage = self.stage()?;
+        let entries = waiting(py, PROMPT, |patience| stage.list(patience))?;
         let row = |e: thalweg::Entry| {
             let shape: Shape = e.shape;
             let name = e.key.name.as_str().to_string();
@@ -185,19 +198,61 @@ impl Client {
     }
 
     fn drop_namespace(&self, py: Python<'_>) -> PyResult<u64> {
-        let client = self.open()?;
-        waiting(py, PROMPT, |patience| client.drop_namespace(patience))
+        let stage = self.stage()?;
+        waiting(py, PROMPT, |patience| stage.drop_namespace(patience))
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let client = self.open()?;
-        let stats = waiting(py, PROMPT, |patience| client.stats(patience))?;
-        stats_dict(py, &stats)
+        let stage = self.stage()?;
+        let stats = waiting(py, PROMPT, |patience| stage.stats(patience))?;
+        stats_dict(py, &stats.iter().fold(Stats::default(), |sum, one| sum.plus(one)))
+    }
+
+    /// Defines a variable; `layouts` are orders of the axes.
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (name, domain, dtype, strategy, layouts, keep_last, writers, timeout_s))]
+    fn define(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        domain: Vec<u64>,
+        dtype: &Bound<'_, PyArrayDescr>,
+        strategy: &str,
+        layouts: Vec<Vec<u8>>,
+        keep_last: Option<u32>,
+        writers: u32,
+        timeout_s: f64,
+    ) -> PyResult<Variable> {
+        let (stage, within) = (self.stage()?, seconds("stage.define", timeout_s)?);
+        let name = Name::new("stage.define", name).map_err(raised)?;
+        let layouts = layouts.iter().map(|axes| Layout::of(axes)).collect::<thalweg::Result<_>>();
+        let definition = Definition {
+            cell: cell_of("stage.define", dtype)?,
+            domain: Extents::new(&domain).map_err(raised)?,
+            strategy: strategy.parse().map_err(raised)?,
+            layouts: layouts.map_err(raised)?,
+            keep_last,
+            writers,
+        };
+        waiting(py, within, |patience| stage.define(name, definition, patience)).map(Variable::of)
+    }
+
+    /// A variable, once somebody has defined it.
+    fn open(&self, py: Python<'_>, name: &str, timeout_s: f64) -> PyResult<Variable> {
+        let (stage, within) = (self.stage()?, seconds("stage.open", timeout_s)?);
+        let name = Name::new("stage.open", name).map_err(raised)?;
+        waiting(py, within, |patience| stage.open(name, patience)).map(Variable::of)
+    }
+
+    fn variables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let stage = self.stage()?;
+        let names = waiting(py, PROMPT, |patience| stage.variables(patience))?;
+        Ok(names.iter().map(|name| name.as_str().to_string()).collect())
     }
 
     fn close(&self, py: Python<'_>) {
-        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(|| drop(client));
+        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(stage));
     }
 }
 

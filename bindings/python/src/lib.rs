@@ -6,6 +6,7 @@ mod arrays;
 mod client;
 mod failure;
 mod server;
+mod variable;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<client::Client>()?;
     module.add_class::<client::Loan>()?;
     module.add_class::<server::Server>()?;
+    module.add_class::<variable::Variable>()?;
+    module.add_class::<variable::RegionLoan>()?;
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;

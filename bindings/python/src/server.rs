@@ -3,8 +3,9 @@
 use crate::failure::raised;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use thalweg::{Bytes, Error, Kind, Settings, Stats, WhenFull};
+use thalweg::{Bytes, Error, Kind, Settings, Spill, Stats, WhenFull};
 
 #[pyclass(frozen)]
 pub struct Server {
@@ -26,7 +27,9 @@ pub fn stats_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, Py
 #[pymethods]
 impl Server {
     #[new]
-    #[pyo3(signature = (*, memory_limit_bytes=None, when_full="block", socket=None, listen=None, token=None))]
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (*, memory_limit_bytes=None, when_full="block", socket=None, listen=None, token=None,
+        replica_limit_bytes=None, spill=None, workers=None))]
     fn new(
         py: Python<'_>,
         memory_limit_bytes: Option<u64>,
@@ -34,6 +37,9 @@ impl Server {
         socket: Option<String>,
         listen: Option<String>,
         token: Option<String>,
+        replica_limit_bytes: Option<u64>,
+        spill: Option<(PathBuf, u64)>,
+        workers: Option<usize>,
     ) -> PyResult<Server> {
         let when_full = match when_full {
             "block" => WhenFull::Block,
@@ -45,7 +51,16 @@ impl Server {
                 return Err(raised(Error::new(Kind::Invalid, "server", detail)));
             }
         };
-        let settings = Settings { limit: memory_limit_bytes.map(Bytes), when_full, socket, listen, token };
+        let settings = Settings {
+            limit: memory_limit_bytes.map(Bytes),
+            when_full,
+            socket,
+            listen,
+            token,
+            replicas: replica_limit_bytes.map(Bytes),
+            spill: spill.map(|(folder, bytes)| Spill { folder, limit: Bytes(bytes) }),
+            workers,
+        };
         let server = py.detach(|| thalweg::Server::start(settings)).map_err(raised)?;
         let (address, tcp_address) = (server.address().to_string(), server.tcp_address().map(str::to_string));
         Ok(Server { server: Mutex::new(Some(server)), address, tcp_address })

@@ -1,4 +1,5 @@
 //! Services: what the bytes mean. Each one is a state machine without I/O (`core`) and what drives it (`driver`).
 
+pub mod patterns;
 pub mod server;
 pub mod staging;

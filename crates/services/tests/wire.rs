@@ -3,13 +3,16 @@
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::fmt::Debug;
-use thalweg_foundation::array::{DType, Extents, Shape};
+use thalweg_foundation::array::{Cell, DType, Extents, Field, Layout, Records, Region, Shape};
 use thalweg_foundation::base::{Key, Name};
+use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Version};
 use thalweg_services::staging::driver::{Handshake, RemoteReply, RemoteRequest};
 use thalweg_services::staging::message::{
-    decode, encode, Entry, Grant, Hello, Reply, Request, Stats, MESSAGE_MAX,
+    decode, encode, Bins, Entry, Grant, Habit, Hello, Lies, Part, Publication, Purpose, Question, Reply,
+    Request, Stats, Summary, VersionState, Which, Wish, MESSAGE_MAX,
 };
+use thalweg_services::staging::{Definition, Strategy};
 
 fn key() -> Key {
     Key { name: Name::new("test", "vorticity").unwrap(), version: Version(70_000) }
@@ -30,7 +33,13 @@ fn grant() -> Grant {
 
 fn requests() -> Vec<Request> {
     vec![
-        Request::Reserve { bytes: Bytes(1 << 33), key: key(), replace: false, within: Nanos(5) },
+        Request::Reserve {
+            bytes: Bytes(1 << 33),
+            key: key(),
+            purpose: Purpose::Array { replace: false },
+            within: Nanos(5),
+        },
+        Request::Reserve { bytes: Bytes(9), key: key(), purpose: Purpose::Piece, within: Nanos(0) },
         Request::Put { grant: 7, key: key(), shape: shape(), replace: true },
         Request::Abandon { grant: u64::MAX },
         Request::Wait { keys: vec![key(), key()], all: false, within: Nanos(u64::MAX) },
@@ -41,7 +50,52 @@ fn requests() -> Vec<Request> {
         Request::DropNamespace,
         Request::Stats,
         Request::Released,
+        Request::Define { name: key().name, definition: definition(), part: region() },
+        Request::Describe { name: key().name, within: Nanos(1) },
+        Request::Variables { after: Some(key().name) },
+        Request::Annotate { name: key().name, attribute: "units".into(), value: "m/s".into() },
+        Request::PutPiece { grant: 5, key: key(), region: region(), layout: layout() },
+        Request::Refer {
+            key: key(),
+            region: region(),
+            layout: layout(),
+            address: "unix:@x".into(),
+            source: key(),
+        },
+        get(Which::Exactly(Version(7)), Wish::Parts { layout: Some(layout()), strategy: None }),
+        get(Which::Latest, Wish::Parts { layout: None, strategy: Some(Strategy::InAdvance) }),
+        get(
+            Which::After(Version(1)),
+            Wish::Summary { bins: Some(Bins { lower: -1.5, upper: 2.0, count: 9 }) },
+        ),
+        Request::Seal { key: key(), writer: 3 },
+        Request::Release { key: key() },
+        Request::Versions { name: key().name, after: Some(Version(2)) },
+        Request::Patterns { name: key().name },
     ]
+}
+
+fn region() -> Region {
+    Region::new(&[0, 100, 2], &[64, 200, 5]).unwrap()
+}
+
+fn layout() -> Layout {
+    Layout::of(&[2, 0, 1]).unwrap().with_records(Records::Arrays)
+}
+
+fn definition() -> Definition {
+    let field = |text: &str, size, offset| Field {
+        name: Name::new("test", text).unwrap(),
+        dtype: DType::new(b'f', size).unwrap(),
+        offset,
+    };
+    let cell = Cell::record(16, vec![field("x", 8, 0), field("y", 4, 8)]).unwrap();
+    let plain = Definition::new(DType::new(b'f', 8).unwrap(), Extents::new(&[64, 300, 7]).unwrap());
+    Definition { cell, layouts: vec![layout()], keep_last: Some(3), writers: 4, ..plain }
+}
+
+fn get(which: Which, wish: Wish) -> Request {
+    Request::Get { name: key().name, which, region: region(), wish, within: Nanos(77) }
 }
 
 fn replies() -> Vec<Reply> {
@@ -55,6 +109,46 @@ fn replies() -> Vec<Reply> {
         Reply::Entries { entries: vec![Entry { key: key(), shape: shape() }], more: true },
         Reply::Stats(Stats { puts: 9, ..Stats::default() }),
         Reply::Failed(Error::new(Kind::Full, "stage.put", "no room")),
+        Reply::Defined {
+            definition: definition(),
+            part: region(),
+            attributes: vec![("units".into(), "m/s".into())],
+        },
+        Reply::Parts {
+            version: Version(7),
+            parts: vec![
+                Part {
+                    lies: Lies::Here { slot: 4, ticket: Ticket(9), segment: 1, offset: 1 << 33 },
+                    region: region(),
+                    layout: layout(),
+                    cells: vec![region()],
+                },
+                Part {
+                    lies: Lies::There { address: "unix:@x".into(), source: key(), keeper: "s".into() },
+                    region: region(),
+                    layout: Layout::right(3),
+                    cells: vec![],
+                },
+            ],
+        },
+        Reply::Summary {
+            version: Version(1),
+            summary: Summary { count: 3, min: -1.0, max: 2.0, sum: 0.5, histogram: vec![1, 2] },
+        },
+        Reply::Released(true),
+        Reply::Versions {
+            versions: vec![VersionState {
+                version: Version(3),
+                cells: 77,
+                complete: false,
+                seals: 1,
+                pieces: 2,
+                replicas: 0,
+            }],
+            more: false,
+        },
+        Reply::Variables { names: vec![key().name], more: true },
+        Reply::Patterns(vec![Habit { region: region(), layout: layout(), gets: 5 }]),
     ]
 }
 
@@ -176,7 +270,24 @@ fn frames_between_nodes_survive_an_attack() {
     let write = |message: &RemoteRequest| postcard::to_stdvec(message).unwrap();
     let good: Vec<Vec<u8>> = [
         RemoteRequest::Hello(hello()),
-        RemoteRequest::Put { key: key(), shape: shape(), replace: false, within: Nanos(9) },
+        RemoteRequest::Put {
+            what: Publication::Array { key: key(), shape: shape(), replace: false },
+            within: Nanos(9),
+        },
+        RemoteRequest::Put {
+            what: Publication::Piece { key: key(), shape: shape(), region: region(), layout: layout() },
+            within: Nanos(9),
+        },
+        RemoteRequest::GetRegion {
+            question: Question {
+                name: key().name,
+                which: Which::Latest,
+                region: region(),
+                layout: Some(layout()),
+                strategy: Some(Strategy::AsRequested),
+            },
+            within: Nanos(9),
+        },
         RemoteRequest::Get { key: key(), within: Nanos(9) },
         RemoteRequest::Exists { key: key() },
         RemoteRequest::Ask(Request::Stats),
@@ -190,6 +301,7 @@ fn frames_between_nodes_survive_an_attack() {
     let good: Vec<Vec<u8>> = [
         RemoteReply::Welcome,
         RemoteReply::Value(shape()),
+        RemoteReply::Region { version: Version(4), layout: layout() },
         RemoteReply::Room,
         RemoteReply::Stored,
         RemoteReply::Exists(true),

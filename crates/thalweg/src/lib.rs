@@ -17,13 +17,16 @@
 
 pub mod limits;
 
-pub use thalweg_foundation::array::{DType, Extents, Layout, Shape};
+pub use thalweg_foundation::array::{Cell, DType, Extents, Field, Layout, Records, Region, Shape};
 pub use thalweg_foundation::base::{Key, Name};
 pub use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
-pub use thalweg_services::server::{Server, Settings};
+pub use thalweg_services::server::{Server, Settings, Spill};
 pub use thalweg_services::staging::core::WhenFull;
-pub use thalweg_services::staging::driver::{Client, Identity, Loan, Target, View};
-pub use thalweg_services::staging::message::{Entry, Stats};
+pub use thalweg_services::staging::driver::{
+    Client, Identity, Loan, Lying, RegionLoan, RegionView, Stage, Target, Variable, View,
+};
+pub use thalweg_services::staging::message::{Bins, Entry, Habit, Stats, Summary, VersionState, Which};
+pub use thalweg_services::staging::{Definition, Strategy};
 pub use thalweg_transport::link::Patience;
 pub use thalweg_transport::memory::available as available_memory;
 

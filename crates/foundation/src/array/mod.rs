@@ -13,7 +13,7 @@ pub use copy::{gather, scatter};
 pub use decomposition::Decomposition;
 pub use dtype::DType;
 pub use layout::{Layout, Records, Strides};
-pub use record::{Cell, Field, FIELDS_MAX};
+pub use record::{Cell, Component, Field, FIELDS_MAX};
 pub use region::Region;
 pub use shape::{Extents, Shape, MAX_DIMS};
 pub use transfer::{transfers, Side, Transfer};

@@ -27,7 +27,7 @@ pub struct Cell {
 
 /// One strided array that is part of a packed one: the whole of it, or one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Component {
+pub struct Component {
     /// Bytes of one element.
     pub size: u32,
     /// Bytes from the start to the first element.
@@ -91,13 +91,7 @@ impl Cell {
 
     /// The strided arrays of a packed array of `shape` in `layout`, each seen from the first cell of `inside`; `apart`:
     /// one for each field, else one for whole records, which then lie together.
-    pub(super) fn components(
-        &self,
-        shape: &Shape,
-        layout: &Layout,
-        inside: &Region,
-        apart: bool,
-    ) -> Vec<Component> {
+    pub fn components(&self, shape: &Shape, layout: &Layout, inside: &Region, apart: bool) -> Vec<Component> {
         let one = |shape: &Shape, start: i64| {
             let strides = layout.strides(shape);
             let offset = start + corner(&strides, inside.lower());

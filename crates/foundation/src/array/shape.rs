@@ -93,6 +93,10 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// No bytes at all.
+    pub const EMPTY: Shape =
+        Shape { dtype: DType::BYTES, extents: Extents { dims: 1, values: [0; MAX_DIMS] } };
+
     /// The shape with `extents` elements of `dtype`.
     ///
     /// # Errors

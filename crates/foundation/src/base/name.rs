@@ -29,6 +29,11 @@ impl Name {
         Ok(Name(text.into()))
     }
 
+    /// A name that stands before every other one in order; nothing has it.
+    pub fn first() -> Name {
+        Name("".into())
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -60,7 +65,7 @@ pub struct Key {
 impl Key {
     /// A key that stands before every other one in order; no version has it.
     pub fn first() -> Key {
-        Key { name: Name("".into()), version: Version(0) }
+        Key { name: Name::first(), version: Version(0) }
     }
 }
 

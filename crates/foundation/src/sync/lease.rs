@@ -9,6 +9,7 @@
 
 use super::atomic::{fence, Ordering};
 use super::Word;
+use serde::{Deserialize, Serialize};
 
 /// Words of one slot of the directory: two cache lines.
 pub const SLOT_WORDS: usize = 16;
@@ -23,7 +24,7 @@ const WITHDRAWN: u64 = 1;
 pub type Payload = [u64; PAYLOAD_WORDS];
 
 /// The name of one publication: at least 2, never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Ticket(pub u64);
 
 impl Ticket {
@@ -115,6 +116,17 @@ impl<'a> Directory<'a> {
             }
         }
         Probe::Unsure
+    }
+
+    /// Leases what stands in `slot` when it still is `ticket`.
+    pub fn lease(&self, slot: u64, ticket: Ticket, hazard: &Word) -> bool {
+        hazard.store(ticket.0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.slot(slot)[0].load(Ordering::Acquire) == ticket.0 {
+            return true;
+        }
+        hazard.store(0, Ordering::Release);
+        false
     }
 
     fn scan(&self, hash: [u64; 2], hazard: Option<&Word>) -> Option<(Ticket, Payload)> {
@@ -281,6 +293,30 @@ mod model {
                 let hazards = Hazards::over(&m);
                 if let Probe::Found(ticket, found) = Directory::over(&t).look([0, 7], Some(hazards.word(0))) {
                     assert_eq!((ticket, found), (Ticket(2), payload(1)));
+                    assert_eq!(d[0].load(Ordering::Relaxed), 42);
+                    hazards.release(0);
+                }
+            });
+            Directory::over(&table).withdraw(0);
+            if !Hazards::over(&mine).holds(Ticket(2)) {
+                memory[0].store(666, Ordering::Relaxed);
+            }
+            reader.join().expect("reader");
+        });
+    }
+
+    /// The same for a reader that knows the slot and the ticket.
+    #[test]
+    fn memory_is_never_reused_under_who_leases_by_ticket() {
+        bounded(|| {
+            let (table, mine, memory) =
+                (words(HEAD_WORDS + SLOT_WORDS), words(Hazards::words_for(1)), words(1));
+            memory[0].store(42, Ordering::Relaxed);
+            Directory::over(&table).publish(0, Ticket(2), &payload(1));
+            let (t, m, d) = (table.clone(), mine.clone(), memory.clone());
+            let reader = loom::thread::spawn(move || {
+                let hazards = Hazards::over(&m);
+                if Directory::over(&t).lease(0, Ticket(2), hazards.word(0)) {
                     assert_eq!(d[0].load(Ordering::Relaxed), 42);
                     hazards.release(0);
                 }

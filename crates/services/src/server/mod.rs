@@ -6,6 +6,7 @@ mod tcp;
 use crate::staging::core::{Config, WhenFull};
 use crate::staging::driver::Host;
 use crate::staging::message::{Stats, PROTOCOL};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -17,6 +18,8 @@ use thalweg_transport::process;
 /// Slots of the directory: half as many versions can be held.
 const SLOTS: usize = 1 << 16;
 const WAITS_PER_CLIENT: usize = 1024;
+/// More threads than this seldom copy faster.
+const WORKERS_MAX: usize = 4;
 
 /// How a server is to be.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +34,21 @@ pub struct Settings {
     pub listen: Option<String>,
     /// The secret that clients over TCP must know.
     pub token: Option<String>,
+    /// The most memory for replicas in other layouts, within the limit; none: half of it.
+    pub replicas: Option<Bytes>,
+    /// Where and how large a file may be into which the oldest data move when memory is short; none: there is none.
+    pub spill: Option<Spill>,
+    /// The most threads that reorganise, reduce and move data; none: one for each core, at most 4.
+    pub workers: Option<usize>,
+}
+
+/// Where data go when memory is short.
+#[derive(Clone, Debug)]
+pub struct Spill {
+    /// The folder of the file, which has no name in it.
+    pub folder: PathBuf,
+    /// How large it may become.
+    pub limit: Bytes,
 }
 
 /// A running server; stops when dropped.
@@ -66,8 +84,22 @@ impl Server {
         }
         more_descriptors();
         let when_full = settings.when_full;
-        let config = Config { limit, when_full, slots: SLOTS, waits_per_client: WAITS_PER_CLIENT };
-        let host = Arc::new(Host::new(config)?);
+        let config = Config {
+            limit,
+            when_full,
+            slots: SLOTS,
+            waits_per_client: WAITS_PER_CLIENT,
+            replicas: settings.replicas.unwrap_or(Bytes(limit.0 / 2)),
+            spill: settings.spill.as_ref().map(|spill| spill.limit),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = settings.workers.unwrap_or(cores.min(WORKERS_MAX));
+        if workers == 0 {
+            let detail = "0 workers; accepted is at least 1";
+            return Err(Error::new(Kind::Invalid, "server", detail));
+        }
+        let folder = settings.spill.map(|spill| spill.folder).unwrap_or_default();
+        let host = Host::new(config, workers, &folder)?;
         let name = settings.socket.unwrap_or_else(fresh_name);
         let listener = Listener::bind(&name)?;
         let address = format!("unix:{name}");

@@ -2,13 +2,12 @@
 
 use super::admissible;
 use crate::staging::driver::{Client, Host, Identity, RemoteReply, RemoteRequest};
-use crate::staging::message::{Reply, Request, MESSAGE_MAX};
+use crate::staging::message::{Publication, Reply, Request, Wish, MESSAGE_MAX};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use subtle::ConstantTimeEq;
-use thalweg_foundation::array::Shape;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience, Stream};
 
@@ -146,8 +145,15 @@ impl Connection {
 
     fn answer(&mut self, client: &Client, request: RemoteRequest) -> Result<()> {
         match request {
-            RemoteRequest::Put { key, shape, replace, within } => {
-                self.put(client, key, shape, replace, within)
+            RemoteRequest::Put { what, within } => self.put(client, what, within),
+            RemoteRequest::GetRegion { question, within } => {
+                match client.region(&question, Patience { within, tick: &|| self.alive() }) {
+                    Ok(view) => {
+                        let answer = RemoteReply::Region { version: view.version(), layout: *view.layout() };
+                        reply(&self.stream, &answer, view.packed()?.bytes())
+                    }
+                    Err(e) => reply(&self.stream, &RemoteReply::Failed(e), &[]),
+                }
             }
             RemoteRequest::Get { key, within } => {
                 let got = client.get(key, Patience { within, tick: &|| self.alive() });
@@ -171,11 +177,19 @@ impl Connection {
             }
             RemoteRequest::Ask(body) => {
                 let within = match &body {
-                    Request::Wait { within, .. } => *within,
+                    Request::Wait { within, .. } | Request::Describe { within, .. } => *within,
+                    Request::Get { within, wish: Wish::Summary { .. }, .. } => *within,
                     Request::List { .. }
                     | Request::Delete { .. }
                     | Request::DropNamespace
-                    | Request::Stats => STALL,
+                    | Request::Stats
+                    | Request::Define { .. }
+                    | Request::Variables { .. }
+                    | Request::Annotate { .. }
+                    | Request::Seal { .. }
+                    | Request::Release { .. }
+                    | Request::Versions { .. }
+                    | Request::Patterns { .. } => STALL,
                     other => {
                         return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}")))
                     }
@@ -198,21 +212,15 @@ impl Connection {
     }
 
     /// Makes room first, so that the client's end is noticed while it waits, and then receives the bytes straight into it.
-    fn put(
-        &self,
-        client: &Client,
-        key: thalweg_foundation::base::Key,
-        shape: Shape,
-        replace: bool,
-        within: Nanos,
-    ) -> Result<()> {
-        let mut loan = match client.loan(key, shape, replace, Patience { within, tick: &|| self.alive() }) {
+    fn put(&self, client: &Client, what: Publication, within: Nanos) -> Result<()> {
+        let bytes = what.shape().size().0 as usize;
+        let mut loan = match client.lend(what, Patience { within, tick: &|| self.alive() }) {
             Ok(loan) => loan,
             Err(e) => return reply(&self.stream, &RemoteReply::Failed(e), &[]),
         };
         reply(&self.stream, &RemoteReply::Room, &[])?;
         // SAFETY: the loan holds the bytes of its shape, and nobody else sees them.
-        let into = unsafe { std::slice::from_raw_parts_mut(loan.start(), shape.size().0 as usize) };
+        let into = unsafe { std::slice::from_raw_parts_mut(loan.start(), bytes) };
         self.stream.bulk(into, Patience::of(STALL))?;
         let answer = match loan.commit(Patience::of(STALL)) {
             Ok(()) => RemoteReply::Stored,

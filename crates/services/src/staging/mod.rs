@@ -4,6 +4,8 @@ pub mod core;
 pub mod driver;
 pub mod message;
 
+mod definition;
 mod published;
 
+pub use definition::{Definition, Strategy, LAYOUTS_MAX};
 pub use published::{hash, Location};

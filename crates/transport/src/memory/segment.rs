@@ -7,6 +7,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use thalweg_foundation::sync::Word;
 use thalweg_foundation::{Bytes, Error, Kind, Result};
@@ -44,6 +45,39 @@ impl Segment {
         fs::ftruncate(&fd, bytes.0).map_err(io)?;
         fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL).map_err(io)?;
         Segment::map(fd, bytes, Access::Write)
+    }
+
+    /// New zeroed space of `bytes` in a file without a name in `folder`, mapped for writing; the kernel writes what is not
+    /// used to the disk and frees it all when the last process that maps it has ended.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses, as it does in a folder that is not there or whose file system cannot do this.
+    pub fn in_file(folder: &Path, bytes: Bytes) -> Result<Segment> {
+        let operation = format!("memory.spill: a file in {}", folder.display());
+        let io = |e: rustix::io::Errno| Error::io(&operation, e);
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let fd = fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(io)?;
+        fs::ftruncate(&fd, bytes.0).map_err(io)?;
+        Segment::map(fd, bytes, Access::Write)
+    }
+
+    /// Writes `from` at `offset` through the descriptor: a full disk is an error here, where through a mapping it would
+    /// kill the process.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses, `Protocol` outside the segment.
+    pub fn write_at(&self, from: &[u8], offset: u64) -> Result<()> {
+        self.at(offset, Bytes(from.len() as u64))?;
+        let mut done = 0;
+        while done < from.len() {
+            match rustix::io::pwrite(&self.fd, &from[done..], offset + done as u64) {
+                Ok(0) => return Err(Error::new(Kind::Io, "memory.spill", "nothing was written")),
+                Ok(n) => done += n,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(Error::io("memory.spill", e)),
+            }
+        }
+        Ok(())
     }
 
     /// Maps the memory behind `fd`.

@@ -7,8 +7,6 @@ use super::state::{refused, Place, Staging, WhenFull};
 use super::{Ground, Output};
 use thalweg_foundation::{Bytes, Kind, Nanos};
 
-/// At least this much fresh memory is prepared ahead of need.
-pub(super) const AHEAD: u64 = 8 << 20;
 /// The largest array for whose successor memory is granted ahead.
 const SPARE_MAX: u64 = 2 << 20;
 
@@ -18,7 +16,8 @@ pub(super) struct Reservation {
     pub peer: PeerId,
     pub id: u64,
     pub bytes: Bytes,
-    pub place: Place,
+    /// Where an array of its own is to stand; none for a piece of a variable.
+    pub place: Option<Place>,
     pub asked: Nanos,
     pub deadline: Nanos,
 }
@@ -30,7 +29,7 @@ impl Staging {
         peer: PeerId,
         id: u64,
         bytes: Bytes,
-        place: Place,
+        place: Option<Place>,
         within: Nanos,
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
@@ -44,11 +43,12 @@ impl Staging {
                 format!("an array of {bytes} is larger than the memory limit of {limit}; raise the limit");
             return Some(refused(Kind::Full, "stage.put", detail));
         }
-        let room = if self.queue.is_empty() { self.room(bytes, &place, ground) } else { None };
+        let room = if self.queue.is_empty() { self.room(bytes, place.as_ref(), ground) } else { None };
         if let Some(grant) = room.and_then(|extent| self.grant(peer, extent, false)) {
             return Some(Reply::Granted(grant));
         }
-        if self.config.when_full == WhenFull::Fail {
+        let spilling = self.spill_for(bytes, ground, out);
+        if self.config.when_full == WhenFull::Fail && !spilling {
             let detail =
                 format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
             return Some(refused(Kind::Full, "stage.put", detail));
@@ -68,7 +68,10 @@ impl Staging {
 
     /// Whether a request with this number waits already: then this is a copy of it, and one answer is enough.
     pub(super) fn is_pending(&self, peer: PeerId, id: u64) -> bool {
-        self.waiting.has(peer, id) || self.queue.iter().any(|r| (r.peer, r.id) == (peer, id))
+        self.waiting.has(peer, id)
+            || self.gets.contains_key(&(peer, id))
+            || self.describing.contains_key(&(peer, id))
+            || self.queue.iter().any(|r| (r.peer, r.id) == (peer, id))
     }
 
     pub(super) fn fullness(&self) -> String {
@@ -81,12 +84,12 @@ impl Staging {
             Bytes(stats.granted_bytes),
             Bytes(stats.retired_bytes),
             self.config.limit,
-            self.pool.largest()
+            self.store.largest()
         )
     }
 
     /// Memory for `bytes` and a place in the directory.
-    fn room(&mut self, bytes: Bytes, place: &Place, ground: &mut dyn Ground) -> Option<Extent> {
+    fn room(&mut self, bytes: Bytes, place: Option<&Place>, ground: &mut dyn Ground) -> Option<Extent> {
         let crowded = self.is_crowded(place);
         if crowded && !(self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground)) {
             return None;
@@ -94,25 +97,31 @@ impl Staging {
         self.find(bytes, ground)
     }
 
-    /// Whether a version at `place` would be one more than there may be.
-    pub(super) fn is_crowded(&self, place: &Place) -> bool {
-        self.entries.len() >= self.config.entries_max() && !self.entries.contains_key(place)
+    /// Whether an array at `place`, or a piece, would be one more than there may be.
+    pub(super) fn is_crowded(&self, place: Option<&Place>) -> bool {
+        self.store.published() >= self.config.entries_max()
+            && !place.is_some_and(|place| self.entries.contains_key(place))
     }
 
-    /// Memory for `bytes`, by ever dearer means: what is free, what readers have left, spares, old versions.
+    /// Memory for `bytes`, by ever dearer means: what is free, what readers have left, spares, replicas, old versions.
     fn find(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
-        if let Some(extent) = self.allocate(bytes, ground) {
+        if let Some(extent) = self.store.allocate(bytes, ground) {
             return Some(extent);
         }
         for free_some in [Staging::sweep, Staging::take_spares_back] {
             if free_some(self, ground) {
-                if let Some(extent) = self.allocate(bytes, ground) {
+                if let Some(extent) = self.store.allocate(bytes, ground) {
                     return Some(extent);
                 }
             }
         }
-        while self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground) {
-            if let Some(extent) = self.allocate(bytes, ground) {
+        while self.evict_replica(ground) {
+            if let Some(extent) = self.store.allocate(bytes, ground) {
+                return Some(extent);
+            }
+        }
+        while self.config.when_full == WhenFull::DropOldest && !self.can_spill() && self.drop_oldest(ground) {
+            if let Some(extent) = self.store.allocate(bytes, ground) {
                 return Some(extent);
             }
         }
@@ -121,44 +130,19 @@ impl Staging {
 
     /// Drops the oldest version that nobody reads; whether there was one.
     pub(super) fn drop_oldest(&mut self, ground: &mut dyn Ground) -> bool {
-        let unread =
-            self.by_age.iter().find(|(ticket, _)| !ground.leased(**ticket)).map(|(_, place)| place.clone());
-        let Some(place) = unread else { return false };
-        self.remove(&place, ground);
+        let unread = self.by_age.values().find(|owner| {
+            let tickets = self.tickets_of(owner);
+            !tickets.iter().any(|t| self.store.is_pinned(*t)) && !tickets.iter().any(|t| ground.leased(*t))
+        });
+        let Some(owner) = unread.cloned() else { return false };
+        self.remove_owner(&owner, ground);
         self.stats.dropped += 1;
         true
     }
 
     /// Frees what was withdrawn and is no longer read; whether there was any.
     pub(super) fn sweep(&mut self, ground: &mut dyn Ground) -> bool {
-        if self.retired.is_empty() {
-            return false;
-        }
-        let before = self.retired.len();
-        let held = ground.still_leased(&self.retired.iter().map(|(ticket, _)| *ticket).collect());
-        let (held, free): (Vec<_>, Vec<_>) =
-            self.retired.drain(..).partition(|(ticket, _)| held.contains(ticket));
-        self.retired = held;
-        free.into_iter().for_each(|(_, extent)| self.pool.release(extent));
-        self.retired.len() < before
-    }
-
-    /// Free memory for `bytes`. Warm memory is preferred; when fresh memory is used, more is prepared behind it.
-    fn allocate(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
-        let extent = self.pool.allocate(bytes)?;
-        let end = extent.offset + extent.bytes;
-        if end > self.prepared {
-            self.prepare_up_to(extent.segment, end.saturating_add(extent.bytes.max(AHEAD)), ground);
-        }
-        Some(extent)
-    }
-
-    pub(super) fn prepare_up_to(&mut self, segment: u32, end: u64, ground: &mut dyn Ground) {
-        let end = end.min(self.config.limit.0);
-        if end > self.prepared {
-            self.prepared = end;
-            ground.prepare(segment, Bytes(end));
-        }
+        self.store.sweep(ground)
     }
 
     fn take_spares_back(&mut self, ground: &mut dyn Ground) -> bool {
@@ -167,7 +151,7 @@ impl Staging {
             client.grants.retain(|id, granted| {
                 let back = granted.spare && ground.revoke(*peer, *id);
                 if back {
-                    self.pool.release(granted.extent);
+                    self.store.release(granted.extent);
                     any = true;
                 }
                 !back
@@ -186,12 +170,12 @@ impl Staging {
             || bytes > SPARE_MAX
             || enough
             || used > self.config.limit.0 / 2
-            || self.entries.len() > self.config.entries_max() / 2
+            || self.store.published() > self.config.entries_max() / 2
             || !self.queue.is_empty()
         {
             return None;
         }
-        let extent = self.allocate(Bytes(bytes), ground)?;
+        let extent = self.store.allocate(Bytes(bytes), ground)?;
         let grant = self.grant(peer, extent, true)?;
         if ground.offer(peer, grant.id) {
             return Some(grant);
@@ -199,7 +183,7 @@ impl Staging {
         if let Some(client) = self.peers.get_mut(&peer) {
             client.grants.remove(&grant.id);
         }
-        self.pool.release(extent);
+        self.store.release(extent);
         None
     }
 
@@ -208,12 +192,15 @@ impl Staging {
         while let Some(first) = self.queue.front() {
             let (peer, id, bytes, deadline) = (first.peer, first.id, first.bytes, first.deadline);
             let place = first.place.clone();
-            let Some(extent) = self.room(bytes, &place, ground) else { return };
+            let Some(extent) = self.room(bytes, place.as_ref(), ground) else {
+                self.spill_for(bytes, ground, out);
+                return;
+            };
             self.queue.pop_front();
             self.deadlines.remove(&(deadline, peer, id));
             match self.grant(peer, extent, false) {
-                Some(grant) => out.push(Output { to: peer, id, reply: Reply::Granted(grant) }),
-                None => self.pool.release(extent),
+                Some(grant) => out.push(Output::Send { to: peer, id, reply: Reply::Granted(grant) }),
+                None => self.store.release(extent),
             }
         }
     }
@@ -234,10 +221,14 @@ impl Staging {
                 refused(Kind::Timeout, "stage.put", detail)
             } else if let Some(waiter) = self.waiting.remove(peer, id) {
                 refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer))
+            } else if let Some(get) = self.forget_get((peer, id)) {
+                refused(Kind::Timeout, "stage.get", self.still_incomplete(&get, peer))
+            } else if let Some(wait) = self.describing.remove(&(peer, id)) {
+                refused(Kind::Timeout, "stage.open", self.still_undefined(&wait, peer))
             } else {
                 continue;
             };
-            out.push(Output { to: peer, id, reply });
+            out.push(Output::Send { to: peer, id, reply });
         }
     }
 }

@@ -5,16 +5,28 @@
 //! implement it. Replies leave as `Output`s.
 
 mod admission;
+mod get;
 mod invariants;
 mod peers;
+mod piece;
 mod pool;
+mod replica;
 mod slots;
+mod spill;
 mod state;
+mod store;
+mod task;
+mod variable;
+mod variables;
 mod waiting;
 
 pub use peers::PeerId;
 pub use pool::{Extent, Pool, ALIGNMENT};
 pub use state::{Config, Staging, WhenFull};
+pub use task::{Outcome, Taken, Task};
+
+/// The segment that is the spill file; memory is segment 0.
+pub const SPILL: u32 = 1;
 
 use super::message::{Hello, Reply, Request};
 use super::Location;
@@ -45,19 +57,36 @@ pub enum Input {
     },
     /// A client's connection closed or its process died; its leases count no more.
     Gone(PeerId),
+    /// A task has come to its end.
+    Done {
+        /// Its number.
+        number: u64,
+        /// What came of it.
+        outcome: Outcome,
+    },
     /// Time has passed.
     Tick,
 }
 
-/// What the service wants sent.
+/// What the service wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// To whom.
-    pub to: PeerId,
-    /// In answer to which request.
-    pub id: u64,
-    /// What.
-    pub reply: Reply,
+pub enum Output {
+    /// An answer is to be sent.
+    Send {
+        /// To whom.
+        to: PeerId,
+        /// In answer to which request.
+        id: u64,
+        /// What.
+        reply: Reply,
+    },
+    /// Work on bytes is to be done; its end comes back as `Done`.
+    Work {
+        /// Its number, never used twice.
+        number: u64,
+        /// What.
+        task: Task,
+    },
 }
 
 /// The memory below the service.
@@ -95,10 +124,11 @@ impl Staging {
             Input::Request { from, id, body } => {
                 if let Some(namespace) = self.namespace_of(from) {
                     if let Some(reply) = self.request(from, id, namespace, body, ground, out) {
-                        out.push(Output { to: from, id, reply });
+                        out.push(Output::Send { to: from, id, reply });
                     }
                 }
             }
+            Input::Done { number, outcome } => self.done(number, outcome, ground, out),
         }
         debug_assert_eq!(self.invariants(), Ok(()));
     }

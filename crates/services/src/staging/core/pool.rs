@@ -36,6 +36,11 @@ impl Pool {
         Bytes(self.total)
     }
 
+    /// Bytes that nobody has.
+    pub fn unused(&self) -> Bytes {
+        Bytes(self.unused)
+    }
+
     /// A pool of one segment of `bytes`, whole cache lines of it.
     pub fn over(segment: u32, bytes: Bytes) -> Pool {
         let mut pool = Pool::default();

@@ -1,19 +1,23 @@
 //! The service's state, and what each request does to it.
 
-use super::super::message::{Entry as Listed, Grant, Hello, Reply, Request, Stats};
-use super::super::{hash, Location};
-use super::admission::{Reservation, AHEAD};
+use super::super::hash;
+use super::super::message::{Entry as Listed, Grant, Hello, Purpose, Reply, Request, Stats};
+use super::admission::Reservation;
+use super::get::{Describing, Get};
 use super::peers::{Granted, Peer, PeerId};
-use super::pool::{Extent, Pool};
-use super::slots::Slots;
-use super::waiting::Waiting;
+use super::pool::Extent;
+use super::replica::Replica;
+use super::store::{Store, Stored, AHEAD};
+use super::task::Running;
+use super::variable::Variable;
+use super::waiting::{Id, Waiting};
 use super::{Ground, Output};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use thalweg_foundation::array::Shape;
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::sync::Ticket;
-use thalweg_foundation::{Bytes, Error, Kind, Nanos};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Version};
 
 /// What to do with a put when memory is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,45 +42,64 @@ pub struct Config {
     pub slots: usize,
     /// The most requests of one client that may wait at a time.
     pub waits_per_client: usize,
+    /// The most memory for replicas in other layouts; they give way to what is put.
+    pub replicas: Bytes,
+    /// The size of the file into which the oldest arrays are moved when memory is short; none: there is no such file.
+    pub spill: Option<Bytes>,
 }
 
 impl Config {
-    /// Versions that can be held.
+    /// Arrays, pieces and replicas that can be held.
     pub fn entries_max(&self) -> usize {
         self.slots / 2
     }
 }
 
-/// One version.
+/// An array of its own.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub ticket: Ticket,
-    pub slot: u64,
-    pub extent: Extent,
-    pub shape: Shape,
+    pub age: u64,
+    pub stored: Stored,
 }
 
 /// A namespace and a key in it.
 pub(super) type Place = (Name, Key);
+/// A namespace and a variable in it.
+pub(super) type VariablePlace = (Name, Name);
+
+/// Whose bytes they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// An array of its own.
+    Array(Place),
+    /// A version of a variable.
+    Instance(VariablePlace, Version),
+}
 
 /// The staging service.
 #[derive(Debug)]
 pub struct Staging {
     pub(super) config: Config,
     pub(super) now: Nanos,
-    pub(super) pool: Pool,
-    /// Memory that was used, or prepared for use, at some time.
-    pub(super) prepared: u64,
-    pub(super) slots: Slots,
+    pub(super) store: Store,
     pub(super) entries: BTreeMap<Place, Entry>,
-    pub(super) by_age: BTreeMap<Ticket, Place>,
+    pub(super) variables: BTreeMap<VariablePlace, Variable>,
+    pub(super) by_age: BTreeMap<u64, Owner>,
     pub(super) peers: BTreeMap<PeerId, Peer>,
-    pub(super) retired: Vec<(Ticket, Extent)>,
     pub(super) queue: VecDeque<Reservation>,
     pub(super) waiting: Waiting,
+    pub(super) gets: BTreeMap<Id, Get>,
+    pub(super) describing: BTreeMap<Id, Describing>,
     pub(super) deadlines: BTreeSet<(Nanos, PeerId, u64)>,
+    pub(super) tasks: BTreeMap<u64, Running>,
+    /// Replicas of versions that are gone, into which tasks still write.
+    pub(super) abandoned: BTreeMap<u64, Replica>,
     pub(super) stats: Stats,
-    next_ticket: u64,
+    /// Nothing is moved into the spill file before this time.
+    pub(super) no_spill_before: Nanos,
+    pub(super) next_age: u64,
+    pub(super) next_task: u64,
+    pub(super) next_replica: u64,
     next_grant: u64,
 }
 
@@ -86,18 +109,28 @@ impl Staging {
         Staging {
             config,
             now: Nanos(0),
-            pool: Pool::over(0, config.limit),
-            prepared: 0,
-            slots: Slots::new(config.slots),
+            store: Store::new(config.limit, config.spill, config.slots),
             entries: BTreeMap::new(),
+            variables: BTreeMap::new(),
             by_age: BTreeMap::new(),
             peers: BTreeMap::new(),
-            retired: Vec::new(),
             queue: VecDeque::new(),
             waiting: Waiting::default(),
+            gets: BTreeMap::new(),
+            describing: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            stats: Stats { limit_bytes: config.limit.0, ..Stats::default() },
-            next_ticket: Ticket::FIRST.0,
+            tasks: BTreeMap::new(),
+            abandoned: BTreeMap::new(),
+            stats: Stats {
+                limit_bytes: config.limit.0,
+                replica_limit_bytes: config.replicas.0,
+                spill_limit_bytes: config.spill.map_or(0, |bytes| bytes.0),
+                ..Stats::default()
+            },
+            no_spill_before: Nanos(0),
+            next_age: 1,
+            next_task: 1,
+            next_replica: 1,
             next_grant: 1,
         }
     }
@@ -112,19 +145,23 @@ impl Staging {
         let granted = self.peers.values().flat_map(|p| p.grants.values());
         Stats {
             clients: self.peers.len() as u64,
-            entries: self.entries.len() as u64,
+            entries: self.entries.len() as u64
+                + self.variables.values().map(|v| v.versions.len() as u64).sum::<u64>(),
             granted_bytes: granted.map(|g| g.extent.bytes).sum(),
-            retired_bytes: self.retired.iter().map(|(_, e)| e.bytes).sum(),
-            memory_bytes: self.prepared,
+            retired_bytes: self.store.retired_bytes(),
+            memory_bytes: self.store.prepared(),
             blocked_now: self.queue.len() as u64,
-            waiting_now: self.waiting.len() as u64,
+            waiting_now: (self.waiting.len() + self.gets.len() + self.describing.len()) as u64,
+            variables: self.variables.len() as u64,
+            spilled_bytes: self.store.spilled_bytes(),
+            tasks_now: self.tasks.len() as u64,
             ..self.stats
         }
     }
 
     pub(super) fn joined(&mut self, peer: PeerId, hello: Hello, takes_spares: bool, ground: &mut dyn Ground) {
         // The first client's first put finds its pages there.
-        self.prepare_up_to(0, AHEAD, ground);
+        self.store.prepare_up_to(AHEAD, ground);
         self.peers.entry(peer).or_insert_with(|| Peer::new(hello, takes_spares));
     }
 
@@ -136,10 +173,17 @@ impl Staging {
         let Some(left) = self.peers.remove(&peer) else {
             return;
         };
-        left.grants.into_values().for_each(|g| self.pool.release(g.extent));
+        let name: std::sync::Arc<str> = left.to_string().into();
+        left.grants.into_values().for_each(|g| self.store.release(g.extent));
         self.queue.retain(|r| r.peer != peer);
         self.waiting.forget(peer);
+        let gets: Vec<Id> = self.gets.range((peer, 0)..=(peer, u64::MAX)).map(|(id, _)| *id).collect();
+        gets.into_iter().for_each(|id| {
+            self.forget_get(id);
+        });
+        self.describing.retain(|id, _| id.0 != peer);
         self.deadlines.retain(|(_, p, _)| *p != peer);
+        self.writer_left(peer, &left.namespace, &name);
         self.sweep(ground);
         self.admit(ground, out);
     }
@@ -154,12 +198,18 @@ impl Staging {
         out: &mut Vec<Output>,
     ) -> Option<Reply> {
         match body {
-            Request::Reserve { bytes, key, replace, within } => {
+            Request::Reserve { bytes, key, purpose: Purpose::Array { replace }, within } => {
                 let place = (namespace, key);
                 if !replace && self.entries.contains_key(&place) {
                     return Some(there_already(&place));
                 }
-                self.reserve(from, id, bytes, place, within, ground, out)
+                self.reserve(from, id, bytes, Some(place), within, ground, out)
+            }
+            Request::Reserve { bytes, key, purpose: Purpose::Piece, within } => {
+                match self.may_put(&namespace, &key, None) {
+                    Ok(()) => self.reserve(from, id, bytes, None, within, ground, out),
+                    Err(e) => Some(Reply::Failed(e)),
+                }
             }
             Request::Put { grant, key, shape, replace } => {
                 Some(self.put(from, grant, (namespace, key), shape, replace, ground, out))
@@ -169,13 +219,15 @@ impl Staging {
             Request::Cancel { request } => {
                 self.queue.retain(|r| (r.peer, r.id) != (from, request));
                 self.waiting.remove(from, request);
+                self.forget_get((from, request));
+                self.describing.remove(&(from, request));
                 self.deadlines.retain(|(_, p, i)| (*p, *i) != (from, request));
                 // Who waited behind it may fit.
                 self.admit(ground, out);
                 Some(Reply::Done)
             }
             Request::Delete { key } => {
-                let there = self.remove(&(namespace, key), ground);
+                let there = self.remove_array(&(namespace, key), ground);
                 self.stats.deletes += u64::from(there);
                 self.admit(ground, out);
                 Some(Reply::Deleted(there))
@@ -185,11 +237,13 @@ impl Staging {
                 let places: Vec<Place> =
                     self.in_namespace(&namespace).map(|(place, _)| place.clone()).collect();
                 places.iter().for_each(|place| {
-                    self.remove(place, ground);
+                    self.remove_array(place, ground);
                 });
-                self.stats.deletes += places.len() as u64;
+                let versions = self.drop_variables(&namespace, ground, out);
+                let all = places.len() as u64 + versions;
+                self.stats.deletes += all;
                 self.admit(ground, out);
-                Some(Reply::Dropped(places.len() as u64))
+                Some(Reply::Dropped(all))
             }
             Request::Stats => {
                 self.sweep(ground);
@@ -201,6 +255,30 @@ impl Staging {
                 self.admit(ground, out);
                 None
             }
+            Request::Define { name, definition, part } => {
+                Some(self.define((namespace, name), definition, part, out))
+            }
+            Request::Describe { name, within } => self.describe(from, id, (namespace, name), within),
+            Request::Variables { after } => Some(self.list_variables(namespace, after)),
+            Request::Annotate { name, attribute, value } => {
+                Some(self.annotate(&(namespace, name), attribute, value))
+            }
+            Request::PutPiece { grant, key, region, layout } => {
+                Some(self.put_piece(from, grant, namespace, key, region, layout, ground, out))
+            }
+            Request::Refer { key, region, layout, address, source } => {
+                Some(self.refer(from, namespace, key, region, layout, (address, source), ground, out))
+            }
+            Request::Get { name, which, region, wish, within } => {
+                self.get((from, id), (namespace, name), which, region, wish, within, ground, out)
+            }
+            Request::Seal { key, writer } => Some(self.seal(namespace, key, writer, ground, out)),
+            Request::Release { key } => Some(self.release_version(namespace, &key, ground, out)),
+            Request::Versions { name, after } => Some(self.list_versions(&(namespace, name), after)),
+            Request::Patterns { name } => Some(match self.variable(&(namespace, name)) {
+                Ok(variable) => Reply::Patterns(variable.habits()),
+                Err(e) => Reply::Failed(e),
+            }),
         }
     }
 
@@ -231,38 +309,38 @@ impl Staging {
             );
         };
         let extent = granted.extent;
-        if self.is_crowded(&place) && self.config.when_full == WhenFull::DropOldest {
+        if self.is_crowded(Some(&place)) && self.config.when_full == WhenFull::DropOldest {
             self.drop_oldest(ground);
         }
         if let Err(reply) = self.admissible(&place, &shape, extent, replace) {
-            self.pool.release(extent);
+            self.store.release(extent);
             self.admit(ground, out);
             return reply;
         }
         let hash = hash(&place.0, &place.1);
-        let Some(slot) = self.slots.take(hash) else {
-            self.pool.release(extent);
-            self.admit(ground, out);
-            return refused(
-                Kind::Full,
-                "stage.put",
-                "the directory's window for this key is full; delete versions",
-            );
-        };
-        let ticket = Ticket(self.next_ticket);
-        self.next_ticket += 1;
-        let location = Location { segment: extent.segment, offset: extent.offset, shape };
         // The new version is shown before the old one is hidden, so that there is always one.
-        ground.publish(slot, ticket, hash, &location);
-        self.remove(&place, ground);
+        let Some(stored) = self.store.publish(Some(hash), extent, shape, ground) else {
+            self.store.release(extent);
+            self.admit(ground, out);
+            return refused(Kind::Full, "stage.put", CROWDED);
+        };
+        self.remove_array(&place, ground);
         self.stats.puts += 1;
         self.stats.put_bytes += shape.size().0;
         self.stats.entry_bytes += shape.size().0;
-        self.by_age.insert(ticket, place.clone());
+        let age = self.aged(Owner::Array(place.clone()));
         self.waiting.appeared(&place, &mut self.deadlines, out);
-        self.entries.insert(place, Entry { ticket, slot, extent, shape });
+        self.entries.insert(place, Entry { age, stored });
         self.admit(ground, out);
         Reply::Stored { spare: self.spare(from, extent.bytes, ground) }
+    }
+
+    /// A place in the order in which things are dropped or spilled.
+    pub(super) fn aged(&mut self, owner: Owner) -> u64 {
+        let age = self.next_age;
+        self.next_age += 1;
+        self.by_age.insert(age, owner);
+        age
     }
 
     fn admissible(&self, place: &Place, shape: &Shape, extent: Extent, replace: bool) -> Result<(), Reply> {
@@ -275,7 +353,7 @@ impl Staging {
             return Err(there_already(place));
         }
         let most = self.config.entries_max();
-        if !there && self.entries.len() >= most {
+        if self.is_crowded(Some(place)) {
             let detail = format!("{most} versions are held, which is the limit; delete some");
             return Err(refused(Kind::Full, "stage.put", detail));
         }
@@ -285,7 +363,7 @@ impl Staging {
     fn abandon(&mut self, from: PeerId, grant: u64, ground: &mut dyn Ground, out: &mut Vec<Output>) -> Reply {
         match self.peers.get_mut(&from).and_then(|p| p.grants.remove(&grant)) {
             Some(granted) => {
-                self.pool.release(granted.extent);
+                self.store.release(granted.extent);
                 self.admit(ground, out);
                 Reply::Done
             }
@@ -297,22 +375,32 @@ impl Staging {
         }
     }
 
-    /// Removes a version; its memory is free once nobody reads it.
-    pub(super) fn remove(&mut self, place: &Place, ground: &mut dyn Ground) -> bool {
+    /// Removes an array; its memory is free once nobody reads it.
+    pub(super) fn remove_array(&mut self, place: &Place, ground: &mut dyn Ground) -> bool {
         let Some(entry) = self.entries.remove(place) else {
             return false;
         };
-        ground.withdraw(entry.slot);
-        self.slots.free(entry.slot).into_iter().for_each(|slot| ground.clear(slot));
-        self.by_age.remove(&entry.ticket);
-        self.stats.entry_bytes -= entry.shape.size().0;
+        self.by_age.remove(&entry.age);
+        self.stats.entry_bytes -= entry.stored.shape.size().0;
         self.waiting.vanished(place);
-        if ground.leased(entry.ticket) {
-            self.retired.push((entry.ticket, entry.extent));
-        } else {
-            self.pool.release(entry.extent);
-        }
+        self.store.withdraw(entry.stored, ground);
         true
+    }
+
+    pub(super) fn remove_owner(&mut self, owner: &Owner, ground: &mut dyn Ground) {
+        match owner {
+            Owner::Array(place) => {
+                self.remove_array(place, ground);
+            }
+            Owner::Instance(place, version) => {
+                self.remove_instance(place, *version, ground);
+            }
+        }
+    }
+
+    /// What of `owner` is published, replicas not counted.
+    pub(super) fn tickets_of(&self, owner: &Owner) -> Vec<Ticket> {
+        self.stored_of(owner).map(|stored| stored.ticket).collect()
     }
 
     fn in_namespace<'a>(&'a self, namespace: &'a Name) -> impl Iterator<Item = (&'a Place, &'a Entry)> {
@@ -331,11 +419,13 @@ impl Staging {
         let entries = rest
             .by_ref()
             .take(PAGE)
-            .map(|((_, key), e)| Listed { key: key.clone(), shape: e.shape })
+            .map(|((_, key), e)| Listed { key: key.clone(), shape: e.stored.shape })
             .collect();
         Reply::Entries { entries, more: rest.next().is_some() }
     }
 }
+
+pub(super) const CROWDED: &str = "the directory's window for this key is full; delete versions";
 
 fn there_already(place: &Place) -> Reply {
     let detail = format!("{} is there already; put a new version, or replace it", place.1);

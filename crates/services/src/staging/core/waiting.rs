@@ -19,7 +19,8 @@ pub(super) struct Waiter {
     pub deadline: Nanos,
 }
 
-type Id = (PeerId, u64);
+/// A client and the number of its request.
+pub(super) type Id = (PeerId, u64);
 
 /// All waits, by who waits and by what for.
 #[derive(Debug, Default)]
@@ -96,7 +97,7 @@ impl Waiting {
                 deadlines.remove(&(waiter.deadline, peer, id));
                 let indices = waiter.places.iter().enumerate().filter(|(_, p)| waiter.all || *p == place);
                 let reply = Reply::Ready(indices.map(|(i, _)| i as u32).collect());
-                out.push(Output { to: peer, id, reply });
+                out.push(Output::Send { to: peer, id, reply });
             }
         }
     }
@@ -135,9 +136,8 @@ impl Staging {
         if missing == 0 || (!all && !there.is_empty()) {
             return Some(Reply::Ready(there));
         }
-        if self.waiting.of(peer) >= self.config.waits_per_client {
-            let detail = format!("{} waits of this client are pending already", self.config.waits_per_client);
-            return Some(refused(Kind::Full, "stage.wait", detail));
+        if let Err(reply) = self.may_wait(peer, "stage.wait") {
+            return Some(reply);
         }
         let waiter = Waiter { places, all, missing, asked: self.now, deadline: self.now.after(within) };
         if within == Nanos(0) {
@@ -146,6 +146,18 @@ impl Staging {
         self.deadlines.insert((waiter.deadline, peer, id));
         self.waiting.add((peer, id), waiter);
         None
+    }
+
+    /// Refuses a client with too many waits.
+    pub(super) fn may_wait(&self, peer: PeerId, operation: &str) -> Result<(), Reply> {
+        let most = self.config.waits_per_client;
+        let gets = self.gets.range((peer, 0)..=(peer, u64::MAX)).count();
+        let opens = self.describing.range((peer, 0)..=(peer, u64::MAX)).count();
+        if self.waiting.of(peer) + gets + opens < most {
+            return Ok(());
+        }
+        let detail = format!("{most} waits of this client are pending already");
+        Err(refused(Kind::Full, operation, detail))
     }
 
     /// Names the first missing key and everybody who could put it.
@@ -158,16 +170,17 @@ impl Staging {
             0 | 1 => first,
             n => format!("{first} (and {} more of {} keys)", n - 1, waiter.places.len()),
         };
-        let others: Vec<String> = self
-            .peers
-            .iter()
-            .filter(|(id, other)| {
-                **id != peer && waiter.places.iter().any(|(space, _)| *space == other.namespace)
-            })
-            .take(8)
-            .map(|(_, other)| other.to_string())
-            .collect();
-        let others = if others.is_empty() { "nobody else".to_string() } else { others.join(", ") };
+        let others = self.others(peer, &|space| waiter.places.iter().any(|(s, _)| s == space));
         format!("{first} was not put within {}; connected: {others}", waiter.deadline.since(waiter.asked))
+    }
+    /// Who else is connected in one of the namespaces.
+    pub(super) fn others(&self, peer: PeerId, namespace: &dyn Fn(&Name) -> bool) -> String {
+        const NAMED: usize = 8;
+        let all = self.peers.iter().filter(|(id, other)| **id != peer && namespace(&other.namespace));
+        let names: Vec<String> = all.take(NAMED).map(|(_, other)| other.to_string()).collect();
+        match names.is_empty() {
+            true => "nobody else".to_string(),
+            false => names.join(", "),
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The client of the staging service, wherever the service is.
 
-use super::super::message::{Entry, Hello, Reply, Request, Stats, PROTOCOL, WAIT_KEYS_MAX};
+use super::super::message::{Entry, Hello, Publication, Reply, Request, Stats, PROTOCOL, WAIT_KEYS_MAX};
 use super::exchange::{node_address, tcp_address, Local, Node};
 use super::host::Host;
 use super::remote::Remote;
 use super::shared::{Lease, Shared, SharedLoan};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::array::{gather, scatter, Layout, Shape, Strides};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Result};
@@ -31,15 +32,19 @@ impl Identity {
     }
 }
 
-enum Way {
+pub(super) enum Way {
     Shared(Arc<Shared>),
     Remote(Arc<Remote>),
 }
 
-/// A connection to the staging service.
+/// A connection to one staging service.
 pub struct Client {
     way: Way,
     made_in: u32,
+    address: String,
+    identity: Identity,
+    /// Services in the hands of writers that keep their data.
+    keepers: Mutex<HashMap<String, Arc<Client>>>,
 }
 
 /// The bytes of one version, for reading, as long as this lives.
@@ -87,19 +92,15 @@ pub enum Loan {
     Owned {
         /// Where to; none when the loan has ended.
         remote: Option<Arc<Remote>>,
-        /// Under which key.
-        key: Key,
-        /// What.
-        shape: Shape,
-        /// Whether an existing version may be replaced.
-        replace: bool,
+        /// As what it will be published.
+        what: Publication,
         /// The bytes.
         words: Box<[u64]>,
     },
 }
 
 /// Zeroed memory of this process for an array of `shape`.
-fn words_for(operation: &str, shape: &Shape) -> Result<Box<[u64]>> {
+pub(super) fn words_for(operation: &str, shape: &Shape) -> Result<Box<[u64]>> {
     let count = shape.size().0.div_ceil(8) as usize;
     let mut words: Vec<u64> = Vec::new();
     if shape.size() > available() || words.try_reserve_exact(count).is_err() {
@@ -116,7 +117,7 @@ fn as_bytes<'a>(words: &'a [u64], shape: &Shape) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), len) }
 }
 
-fn as_bytes_mut<'a>(words: *mut u64, count: usize, shape: &Shape) -> &'a mut [u8] {
+pub(super) fn as_bytes_mut<'a>(words: *mut u64, count: usize, shape: &Shape) -> &'a mut [u8] {
     let len = (shape.size().0 as usize).min(count * 8);
     // SAFETY: the caller owns `count` words at `words` and uses the slice only as long.
     unsafe { std::slice::from_raw_parts_mut(words.cast(), len) }
@@ -131,11 +132,11 @@ impl Loan {
         }
     }
 
-    /// Extents and element type; packed row-major.
-    pub fn shape(&self) -> &Shape {
+    /// As what it will be published.
+    pub fn what(&self) -> &Publication {
         match self {
-            Loan::Shared(loan) => loan.shape(),
-            Loan::Owned { shape, .. } => shape,
+            Loan::Shared(loan) => loan.what(),
+            Loan::Owned { what, .. } => what,
         }
     }
 
@@ -146,9 +147,9 @@ impl Loan {
     pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
         match self {
             Loan::Shared(loan) => loan.commit(patience),
-            Loan::Owned { remote, key, shape, replace, words } => {
+            Loan::Owned { remote, what, words } => {
                 let remote = remote.take().ok_or_else(super::shared::ended)?;
-                remote.put(key.clone(), *shape, as_bytes(words, shape), *replace, patience)
+                remote.put(what.clone(), as_bytes(words, what.shape()), patience)
             }
         }
     }
@@ -171,7 +172,7 @@ impl Client {
         if let Some(host) = Host::here(address) {
             return Client::within(host, identity);
         }
-        let namespace = identity.namespace.clone();
+        let (namespace, me) = (identity.namespace.clone(), identity.clone());
         let way = if let Some(name) = node_address(address) {
             Way::Shared(Shared::new(Box::new(Node::connect(name, identity.hello(), patience)?), namespace))
         } else if let Some(place) = tcp_address(address) {
@@ -180,7 +181,44 @@ impl Client {
             let detail = format!("address {address:?}; accepted are unix:NAME and tcp:HOST:PORT");
             return Err(Error::new(Kind::Invalid, "stage.connect", detail));
         };
-        Ok(Client { way, made_in: process::id() })
+        Ok(Client {
+            way,
+            made_in: process::id(),
+            address: address.into(),
+            identity: me,
+            keepers: Mutex::default(),
+        })
+    }
+
+    /// Who this client is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Where the service is.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// A connection to the service at `address` in the hands of a writer that keeps its data.
+    ///
+    /// # Errors
+    /// As `connect`.
+    pub(super) fn keeper(&self, address: &str, patience: Patience<'_>) -> Result<Arc<Client>> {
+        let keepers = || self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = keepers().get(address) {
+            return Ok(client.clone());
+        }
+        let client = Arc::new(Client::connect(address, self.identity.clone(), patience)?);
+        keepers().retain(|_, client| !client.is_gone());
+        Ok(keepers().entry(address.into()).or_insert(client).clone())
+    }
+
+    fn is_gone(&self) -> bool {
+        match &self.way {
+            Way::Shared(shared) => shared.is_gone(),
+            Way::Remote(_) => false,
+        }
     }
 
     /// Joins the service of this process.
@@ -200,13 +238,13 @@ impl Client {
     }
 
     fn join(host: Arc<Host>, identity: Identity, pid: u32) -> Result<Client> {
-        let namespace = identity.namespace.clone();
-        let hello = Hello { pid, ..identity.hello() };
-        let local = Local::join(host, hello)?;
-        Ok(Client { way: Way::Shared(Shared::new(Box::new(local), namespace)), made_in: process::id() })
+        let (namespace, me) = (identity.namespace.clone(), identity.clone());
+        let (address, hello) = (host.address(), Hello { pid, ..identity.hello() });
+        let way = Way::Shared(Shared::new(Box::new(Local::join(host, hello)?), namespace));
+        Ok(Client { way, made_in: process::id(), address, identity: me, keepers: Mutex::default() })
     }
 
-    fn way(&self) -> Result<&Way> {
+    pub(super) fn way(&self) -> Result<&Way> {
         let here = process::id();
         if here == self.made_in {
             return Ok(&self.way);
@@ -251,7 +289,7 @@ impl Client {
             if Layout::right(strides.len()).is_of(&shape, strides) {
                 // SAFETY: packed memory of that size, by the caller's promise.
                 let bytes = unsafe { std::slice::from_raw_parts(from, shape.size().0 as usize) };
-                return remote.put(key, shape, bytes, replace, patience);
+                return remote.put(Publication::Array { key, shape, replace }, bytes, patience);
             }
         }
         let mut loan = self.loan(key, shape, replace, patience)?;
@@ -267,11 +305,21 @@ impl Client {
     /// # Blocking
     /// When memory is full and the policy is to wait.
     pub fn loan(&self, key: Key, shape: Shape, replace: bool, patience: Patience<'_>) -> Result<Loan> {
+        self.lend(Publication::Array { key, shape, replace }, patience)
+    }
+
+    /// Memory for what is to be published as `what`.
+    ///
+    /// # Errors
+    /// As `loan`; for a piece also `NotFound`, `Shape`.
+    /// # Blocking
+    /// When memory is full and the policy is to wait.
+    pub fn lend(&self, what: Publication, patience: Patience<'_>) -> Result<Loan> {
         match self.way()? {
-            Way::Shared(shared) => shared.loan(key, shape, replace, patience).map(Loan::Shared),
+            Way::Shared(shared) => shared.loan(what, patience).map(Loan::Shared),
             Way::Remote(remote) => {
-                let words = words_for("stage.put", &shape)?;
-                Ok(Loan::Owned { remote: Some(remote.clone()), key, shape, replace, words })
+                let words = words_for("stage.put", what.shape())?;
+                Ok(Loan::Owned { remote: Some(remote.clone()), what, words })
             }
         }
     }

@@ -53,7 +53,10 @@ pub fn tcp_address(address: &str) -> Option<&str> {
 
 /// Whether the service may take its time to answer, so that giving up must be said.
 fn may_wait(body: &Request) -> bool {
-    matches!(body, Request::Reserve { .. } | Request::Wait { .. })
+    matches!(
+        body,
+        Request::Reserve { .. } | Request::Wait { .. } | Request::Get { .. } | Request::Describe { .. }
+    )
 }
 
 /// Returns what a late reply carries.

@@ -1,9 +1,11 @@
 //! The host: the state machine with its memory behind one lock, and the way out for each client.
 
-use super::super::core::{Config, Input, Output, PeerId, Staging};
+use super::super::core::{Config, Input, Outcome, Output, PeerId, Staging, Task};
 use super::super::message::{Hello, Reply, Request, Stats};
 use super::memory::Memory;
+use super::work::Workers;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Bell, Control};
@@ -21,6 +23,8 @@ struct State {
     memory: Memory,
     ways: BTreeMap<PeerId, Box<dyn Delivery>>,
     out: Vec<Output>,
+    /// Tasks to be given to the workers once the lock is free.
+    tasks: Vec<(u64, Task)>,
     broken: Vec<PeerId>,
     armed: Option<Nanos>,
     next_peer: u64,
@@ -32,6 +36,9 @@ pub struct Host {
     state: Mutex<State>,
     directory: Arc<Segment>,
     alarm: Bell,
+    workers: Arc<Workers>,
+    address: Mutex<String>,
+    me: Weak<Host>,
     made_in: u32,
 }
 
@@ -49,30 +56,55 @@ impl Host {
         let mut here = HERE.lock().unwrap_or_else(PoisonError::into_inner);
         here.retain(|_, host| host.strong_count() > 0);
         here.insert(address.to_string(), Arc::downgrade(self));
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address.to_string();
     }
 
-    /// An empty service.
+    /// Under which address clients of this node find it.
+    pub fn address(&self) -> String {
+        self.address.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An empty service with at most `workers` threads for tasks; `spill` is the folder of its spill file.
     ///
     /// # Errors
-    /// `Io` when the system refuses memory or descriptors.
-    pub fn new(config: Config) -> Result<Host> {
-        let memory = Memory::new(config.slots, config.limit)?;
+    /// `Io` when the system refuses memory, descriptors or the file.
+    pub fn new(config: Config, workers: usize, spill: &Path) -> Result<Arc<Host>> {
+        let memory = Memory::new(config.slots, config.limit, config.spill.map(|bytes| (spill, bytes)))?;
         let directory = memory.directory().clone();
         let state = State {
             core: Staging::new(config),
             memory,
             ways: BTreeMap::new(),
             out: Vec::new(),
+            tasks: Vec::new(),
             broken: Vec::new(),
             armed: None,
             next_peer: 1,
             closed: false,
         };
-        Ok(Host { state: Mutex::new(state), directory, alarm: Bell::new()?, made_in: process::id() })
+        let (alarm, state) = (Bell::new()?, Mutex::new(state));
+        Ok(Arc::new_cyclic(|me| Host {
+            state,
+            directory,
+            alarm,
+            workers: Arc::new(Workers::new(workers)),
+            address: Mutex::default(),
+            me: me.clone(),
+            made_in: process::id(),
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn workers(&self) -> &Arc<Workers> {
+        &self.workers
+    }
+
+    /// A task has come to its end.
+    pub(super) fn done(&self, number: u64, outcome: Outcome) {
+        self.step(Input::Done { number, outcome }, None);
     }
 
     /// Rings when `next_deadline` has moved or a client must be given up.
@@ -115,6 +147,7 @@ impl Host {
         state.memory.add_client(peer, control);
         state.ways.insert(peer, way);
         self.run(&mut state, Input::Joined { peer, hello, takes_spares }, None);
+        self.hand_over(state);
         Ok(peer)
     }
 
@@ -124,6 +157,7 @@ impl Host {
         state.memory.remove_client(peer);
         state.ways.remove(&peer);
         self.run(&mut state, Input::Gone(peer), None);
+        self.hand_over(state);
     }
 
     /// Does what a client asks; the reply leaves through its way.
@@ -131,12 +165,7 @@ impl Host {
     /// # Errors
     /// `Gone` when the service is closing.
     pub fn submit(&self, from: PeerId, id: u64, body: Request) -> Result<()> {
-        let mut state = self.lock();
-        if state.closed {
-            return Err(closed());
-        }
-        self.run(&mut state, Input::Request { from, id, body }, None);
-        Ok(())
+        self.ask_as(from, id, body, None).map(|_| ())
     }
 
     /// Does what a client of this process asks; the reply if there is one at once, else it leaves through the client's way.
@@ -144,11 +173,23 @@ impl Host {
     /// # Errors
     /// `Gone` when the service is closing.
     pub fn ask(&self, from: PeerId, id: u64, body: Request) -> Result<Option<Reply>> {
+        self.ask_as(from, id, body, Some((from, id)))
+    }
+
+    fn ask_as(
+        &self,
+        from: PeerId,
+        id: u64,
+        body: Request,
+        here: Option<(PeerId, u64)>,
+    ) -> Result<Option<Reply>> {
         let mut state = self.lock();
         if state.closed {
             return Err(closed());
         }
-        Ok(self.run(&mut state, Input::Request { from, id, body }, Some((from, id))))
+        let answer = self.run(&mut state, Input::Request { from, id, body }, here);
+        self.hand_over(state);
+        Ok(answer)
     }
 
     /// Answers those whose time is up; when to call this next, and whom to give up.
@@ -156,20 +197,44 @@ impl Host {
         let mut state = self.lock();
         self.run(&mut state, Input::Tick, None);
         state.armed = state.core.next_deadline();
-        (state.armed, std::mem::take(&mut state.broken))
+        let next = (state.armed, std::mem::take(&mut state.broken));
+        self.hand_over(state);
+        next
+    }
+
+    fn step(&self, input: Input, here: Option<(PeerId, u64)>) {
+        let mut state = self.lock();
+        self.run(&mut state, input, here);
+        self.hand_over(state);
+    }
+
+    /// Gives what the core wants done to the workers, without the lock.
+    fn hand_over(&self, mut state: MutexGuard<'_, State>) {
+        let tasks = std::mem::take(&mut state.tasks);
+        drop(state);
+        let Some(me) = self.me.upgrade().filter(|_| !tasks.is_empty()) else { return };
+        for (number, task) in tasks {
+            if let Some(outcome) = self.workers.give(&me, number, task) {
+                self.done(number, outcome);
+            }
+        }
     }
 
     /// Steps the core and performs what it returns; the reply to `here` is given back instead of sent.
     fn run(&self, state: &mut State, input: Input, here: Option<(PeerId, u64)>) -> Option<Reply> {
         let mut answer = None;
-        let State { core, memory, ways, out, broken, armed, .. } = state;
+        let State { core, memory, ways, out, tasks, broken, armed, .. } = state;
         core.step(now(), input, memory, out);
         let before = broken.len();
-        for Output { to, id, reply } in out.drain(..) {
-            if here == Some((to, id)) {
-                answer = Some(reply);
-            } else if !ways.get_mut(&to).is_none_or(|way| way.deliver(id, reply)) {
-                broken.push(to);
+        for output in out.drain(..) {
+            match output {
+                Output::Work { number, task } => tasks.push((number, task)),
+                Output::Send { to, id, reply } if here == Some((to, id)) => answer = Some(reply),
+                Output::Send { to, id, reply } => {
+                    if !ways.get_mut(&to).is_none_or(|way| way.deliver(id, reply)) {
+                        broken.push(to);
+                    }
+                }
             }
         }
         let earlier = match (core.next_deadline(), *armed) {
@@ -194,12 +259,19 @@ impl Host {
         let mut state = self.lock();
         state.closed = true;
         state.ways.clear();
+        self.workers.close();
         self.alarm.ring();
     }
 
     /// Whether `close` was called.
     pub fn is_closed(&self) -> bool {
         self.lock().closed
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.workers.close();
     }
 }
 

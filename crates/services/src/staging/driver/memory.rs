@@ -3,6 +3,7 @@
 use super::super::core::{Ground, PeerId};
 use super::super::Location;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use thalweg_foundation::sync::{Directory, Ticket};
 use thalweg_foundation::{Bytes, Result};
@@ -22,15 +23,18 @@ pub struct Memory {
 
 impl Memory {
     /// Memory with a directory of `slots` and one segment of `limit` bytes, of which the kernel gives each page when it is
-    /// first used.
+    /// first used; `spill`: the folder and the size of a second one that is a file.
     ///
     /// # Errors
     /// `Io` when the system refuses.
-    pub fn new(slots: usize, limit: Bytes) -> Result<Memory> {
+    pub fn new(slots: usize, limit: Bytes, spill: Option<(&Path, Bytes)>) -> Result<Memory> {
         let bytes = Bytes((Directory::words_for(slots) * 8) as u64);
         let directory = Arc::new(Segment::create(bytes)?);
         directory.prefault(0..bytes.0);
-        let segments = vec![Arc::new(Segment::create(Bytes(limit.0.next_multiple_of(PAGE)))?)];
+        let mut segments = vec![Arc::new(Segment::create(Bytes(limit.0.next_multiple_of(PAGE)))?)];
+        if let Some((folder, bytes)) = spill {
+            segments.push(Arc::new(Segment::in_file(folder, Bytes(bytes.0.next_multiple_of(PAGE)))?));
+        }
         Ok(Memory { directory, segments, prepared: 0, clients: BTreeMap::new() })
     }
 

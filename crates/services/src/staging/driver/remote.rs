@@ -1,11 +1,11 @@
 //! The client on another node: the same requests over TCP, bulk bytes straight from and into their place.
 
-use super::super::message::{Hello, Reply, Request};
+use super::super::message::{Hello, Publication, Question, Reply, Request};
 use super::wire::{RemoteReply, RemoteRequest};
 use std::sync::{Mutex, PoisonError};
-use thalweg_foundation::array::Shape;
+use thalweg_foundation::array::{Layout, Shape};
 use thalweg_foundation::base::Key;
-use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::{Patience, Stream};
 
 /// Idle connections that are kept.
@@ -94,19 +94,12 @@ impl Remote {
         }
     }
 
-    /// Publishes `bytes`, packed row-major, as an array of `shape`.
+    /// Publishes `bytes`, packed, as `what`.
     ///
     /// # Errors
     /// `Exists`, `Full`, `Timeout`, `Gone`.
-    pub fn put(
-        &self,
-        key: Key,
-        shape: Shape,
-        bytes: &[u8],
-        replace: bool,
-        patience: Patience<'_>,
-    ) -> Result<()> {
-        let request = RemoteRequest::Put { key, shape, replace, within: patience.within };
+    pub fn put(&self, what: Publication, bytes: &[u8], patience: Patience<'_>) -> Result<()> {
+        let request = RemoteRequest::Put { what, within: patience.within };
         self.with(patience, |stream| match exchange(stream, &request, patience)? {
             RemoteReply::Room => {
                 stream.bulk_out(bytes, with_grace(patience))?;
@@ -116,6 +109,30 @@ impl Remote {
                     other => Err(unexpected(&other)),
                 }
             }
+            RemoteReply::Failed(e) => Ok((Err(e), true)),
+            other => Err(unexpected(&other)),
+        })?
+    }
+
+    /// Gets a region, packed, waiting until it is complete. `place` is told the layout and gives the memory for its bytes.
+    ///
+    /// # Errors
+    /// `Timeout`, `Gone`, or what `place` says.
+    pub fn get_region<'p, T>(
+        &self,
+        question: Question,
+        place: impl FnOnce(Layout) -> Result<(T, &'p mut [u8])>,
+        patience: Patience<'_>,
+    ) -> Result<(Version, T)> {
+        let request = RemoteRequest::GetRegion { question, within: patience.within };
+        self.with(patience, |stream| match exchange(stream, &request, patience)? {
+            RemoteReply::Region { version, layout } => match place(layout) {
+                Ok((value, into)) => {
+                    stream.bulk(into, with_grace(patience))?;
+                    Ok((Ok((version, value)), true))
+                }
+                Err(e) => Ok((Err(e), false)),
+            },
             RemoteReply::Failed(e) => Ok((Err(e), true)),
             other => Err(unexpected(&other)),
         })?

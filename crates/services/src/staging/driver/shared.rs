@@ -1,14 +1,14 @@
 //! The client that shares memory with the service: what is there it finds and leases by itself, without a message.
 
-use super::super::message::{Grant, Reply, Request};
+use super::super::message::{Grant, Lies, Part, Publication, Reply, Request};
 use super::super::{hash, Location};
 use super::exchange::Exchange;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use thalweg_foundation::array::Shape;
+use thalweg_foundation::array::{DType, Shape};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::sync::{Directory, Probe};
+use thalweg_foundation::sync::{Directory, Probe, Ticket};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience, LEASES_MAX};
 use thalweg_transport::memory::{Access, Segment};
@@ -89,6 +89,11 @@ impl Shared {
         })
     }
 
+    /// Whether the service is not there any more.
+    pub fn is_gone(&self) -> bool {
+        self.exchange.alive().is_err()
+    }
+
     /// Asks the service.
     ///
     /// # Errors
@@ -137,37 +142,61 @@ impl Shared {
     /// # Errors
     /// `Full` when this client holds 4096 leases, or what the link says while a segment is fetched.
     pub fn lease(self: &Arc<Shared>, key: &Key) -> Result<Option<Lease>> {
-        let index = {
-            let mut indices = lock(&self.leases);
-            match indices.free.pop() {
-                Some(index) => index,
-                None if indices.used < LEASES_MAX => {
-                    indices.used += 1;
-                    indices.used - 1
-                }
-                None => {
-                    let detail = format!(
-                        "{LEASES_MAX} views are held by this client, which is the limit; release some"
-                    );
-                    return Err(Error::new(Kind::Full, "stage.get", detail));
-                }
-            }
-        };
+        let index = self.lease_index()?;
         let word = self.exchange.control().hazards().word(index);
         let directory = Directory::over(self.exchange.directory().words());
         let Probe::Found(_, payload) = directory.look(hash(&self.namespace, key), Some(word)) else {
             self.release(index);
             return Ok(None);
         };
-        let leased = || {
-            let Location { segment, offset, shape } = Location::from_payload(&payload)?;
+        self.leased(index, Location::from_payload(&payload)).map(Some)
+    }
+
+    /// Leases a part of an answer, whose cells are of `dtype`, if it is still there.
+    ///
+    /// # Errors
+    /// As `lease`; `Protocol` for a part that lies elsewhere.
+    pub fn lease_part(self: &Arc<Shared>, part: &Part, dtype: DType) -> Result<Option<Lease>> {
+        let Lies::Here { slot, ticket, segment, offset } = part.lies else {
+            return Err(Error::new(Kind::Protocol, "stage.get", "this part lies in another service"));
+        };
+        let index = self.lease_index()?;
+        let word = self.exchange.control().hazards().word(index);
+        if !Directory::over(self.exchange.directory().words()).lease(slot, Ticket(ticket.0), word) {
+            self.release(index);
+            return Ok(None);
+        }
+        let shape = Shape::new(dtype, part.region.extents());
+        self.leased(index, shape.map(|shape| Location { segment, offset, shape })).map(Some)
+    }
+
+    fn lease_index(&self) -> Result<usize> {
+        let mut indices = lock(&self.leases);
+        match indices.free.pop() {
+            Some(index) => Ok(index),
+            None if indices.used < LEASES_MAX => {
+                indices.used += 1;
+                Ok(indices.used - 1)
+            }
+            None => {
+                let detail =
+                    format!("{LEASES_MAX} views are held by this client, which is the limit; release some");
+                Err(Error::new(Kind::Full, "stage.get", detail))
+            }
+        }
+    }
+
+    /// The lease `index` on what lies at `location`.
+    fn leased(self: &Arc<Shared>, index: usize, location: Result<Location>) -> Result<Lease> {
+        let mapped = || {
+            let Location { segment, offset, shape } = location?;
             let segment = self.mapped(segment, Access::Read)?;
             let start = segment.at(offset, shape.size())?.cast_const();
             Ok((start, shape, segment))
         };
-        match leased() {
+        match mapped() {
             Ok((start, shape, segment)) => {
-                Ok(Some(Lease { client: self.clone(), index, start, shape, _segment: segment }))
+                Ok(Lease { client: self.clone(), index, start, shape, _segment: segment })
             }
             Err(e) => {
                 self.release(index);
@@ -211,7 +240,7 @@ impl Shared {
         }
     }
 
-    fn grant(&self, bytes: Bytes, key: &Key, replace: bool, patience: Patience<'_>) -> Result<Grant> {
+    fn grant(&self, bytes: Bytes, what: &Publication, patience: Patience<'_>) -> Result<Grant> {
         let most = bytes.0 + bytes.0 / 8 + 64;
         let mut spares = lock(&self.spares);
         while let Some(at) = spares.iter().position(|g| (bytes.0..=most).contains(&g.bytes.0)) {
@@ -221,9 +250,8 @@ impl Shared {
             }
         }
         drop(spares);
-        match self
-            .ask(Request::Reserve { bytes, key: key.clone(), replace, within: patience.within }, patience)?
-        {
+        let (key, purpose) = (what.key().clone(), what.purpose());
+        match self.ask(Request::Reserve { bytes, key, purpose, within: patience.within }, patience)? {
             Reply::Granted(grant) => Ok(grant),
             other => Err(unexpected(&other)),
         }
@@ -245,25 +273,14 @@ impl Shared {
     ///
     /// # Errors
     /// `Exists`, `Full`, `Timeout` (when full and the policy is to wait), `Gone`.
-    pub fn loan(
-        self: &Arc<Shared>,
-        key: Key,
-        shape: Shape,
-        replace: bool,
-        patience: Patience<'_>,
-    ) -> Result<SharedLoan> {
-        let grant = self.grant(shape.size(), &key, replace, patience)?;
-        let mut loan = SharedLoan {
-            client: self.clone(),
-            grant: Some(grant.id),
-            key,
-            shape,
-            replace,
-            start: std::ptr::null_mut(),
-        };
+    pub fn loan(self: &Arc<Shared>, what: Publication, patience: Patience<'_>) -> Result<SharedLoan> {
+        let bytes = what.shape().size();
+        let grant = self.grant(bytes, &what, patience)?;
+        let mut loan =
+            SharedLoan { client: self.clone(), grant: Some(grant.id), what, start: std::ptr::null_mut() };
         let segment = self.mapped(grant.segment, Access::Write)?;
         self.warm(&segment, &grant);
-        loan.start = segment.at(grant.offset, shape.size())?;
+        loan.start = segment.at(grant.offset, bytes)?;
         Ok(loan)
     }
 }
@@ -287,9 +304,7 @@ pub(super) fn unexpected(reply: &Reply) -> Error {
 pub struct SharedLoan {
     client: Arc<Shared>,
     grant: Option<u64>,
-    key: Key,
-    shape: Shape,
-    replace: bool,
+    what: Publication,
     start: *mut u8,
 }
 
@@ -304,9 +319,9 @@ impl SharedLoan {
         self.start
     }
 
-    /// Extents and element type; packed row-major.
-    pub fn shape(&self) -> &Shape {
-        &self.shape
+    /// As what it will be published.
+    pub fn what(&self) -> &Publication {
+        &self.what
     }
 
     /// Publishes the array, once. Nobody may write into it any more.
@@ -315,8 +330,7 @@ impl SharedLoan {
     /// `Invalid` when the loan has ended already, `Exists` when somebody else put that version meanwhile, `Gone`.
     pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
         let grant = self.grant.take().ok_or_else(ended)?;
-        let body = Request::Put { grant, key: self.key.clone(), shape: self.shape, replace: self.replace };
-        match self.client.ask(body, patience)? {
+        match self.client.ask(self.what.request(grant), patience)? {
             Reply::Stored { spare } => {
                 lock(&self.client.spares).extend(spare);
                 Ok(())

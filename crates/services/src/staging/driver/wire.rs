@@ -1,11 +1,11 @@
 //! What client and server say beside the rings: the handshake, the passing of segments, and the frames over TCP.
 
-use super::super::message::{Hello, Reply, Request};
+use super::super::message::{Hello, Publication, Question, Reply, Request};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use serde::{Deserialize, Serialize};
-use thalweg_foundation::array::Shape;
+use thalweg_foundation::array::{Layout, Shape};
 use thalweg_foundation::base::Key;
-use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::Socket;
 use thalweg_transport::memory::{Access, Segment};
 
@@ -104,12 +104,8 @@ pub enum RemoteRequest {
     Hello(Hello),
     /// Make room for an array; its bytes follow the answer `Room`.
     Put {
-        /// Under which key.
-        key: Key,
         /// What they are.
-        shape: Shape,
-        /// Whether an existing version may be replaced.
-        replace: bool,
+        what: Publication,
         /// How long to wait for room.
         within: Nanos,
     },
@@ -118,6 +114,13 @@ pub enum RemoteRequest {
         /// Which.
         key: Key,
         /// How long to wait for it.
+        within: Nanos,
+    },
+    /// Send the bytes of a region, packed.
+    GetRegion {
+        /// Which, and how.
+        question: Question,
+        /// How long to wait until it is complete.
         within: Nanos,
     },
     /// Whether a version is there.
@@ -136,6 +139,13 @@ pub enum RemoteReply {
     Welcome,
     /// The bulk bytes follow.
     Value(Shape),
+    /// To `GetRegion`: the bulk bytes follow.
+    Region {
+        /// The version that was found.
+        version: Version,
+        /// How its cells lie.
+        layout: Layout,
+    },
     /// To `Put`: send the bytes.
     Room,
     /// To `Put`.

@@ -1,0 +1,347 @@
+//! `thalweg._native.Variable`: regions of variables as NumPy arrays.
+
+use crate::arrays::{is_writeable, seen_cells, strided_over, Address, Seen};
+use crate::client::PROMPT;
+use crate::failure::raised;
+use crate::waiting::{seconds, waiting};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyDict};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use thalweg::{
+    Bins, Error, Extents, Identity, Kind, Layout, Lying, Patience, Records, Region, Shape, Strategy, Version,
+    Which,
+};
+
+#[pyclass(frozen)]
+pub struct Variable {
+    variable: Arc<thalweg::Variable>,
+    /// The service of this process that keeps what is put locally.
+    keeper: OnceLock<Arc<thalweg::Client>>,
+}
+
+/// Version, cells, complete, seals, pieces, replicas.
+type State = (u64, u64, bool, u32, u32, u32);
+/// Lower corner, extent, axes, whether fields lie apart, gets.
+type Habit = (Vec<u64>, Vec<u64>, Vec<u8>, bool, u64);
+
+/// The order of axes that Python gives, and whether the fields of records lie apart.
+type Order = Option<(Vec<u8>, bool)>;
+
+fn layout_of(order: Order) -> PyResult<Option<Layout>> {
+    let Some((axes, apart)) = order else { return Ok(None) };
+    let records = if apart { Records::Arrays } else { Records::Structs };
+    Layout::of(&axes).map(|layout| Some(layout.with_records(records))).map_err(raised)
+}
+
+fn version_of(operation: &str, version: i64) -> PyResult<Version> {
+    u64::try_from(version).map(Version).map_err(|_| {
+        let detail = format!("version {version}; accepted are 0 and above");
+        raised(Error::new(Kind::Invalid, operation, detail))
+    })
+}
+
+fn which_of((how, version): (&str, i64)) -> PyResult<Which> {
+    Ok(match how {
+        "latest" => Which::Latest,
+        "after" => Which::After(version_of("stage.get", version)?),
+        _ => Which::Exactly(version_of("stage.get", version)?),
+    })
+}
+
+fn strategy_of(strategy: Option<&str>) -> PyResult<Option<Strategy>> {
+    strategy.map(|text| text.parse().map_err(raised)).transpose()
+}
+
+/// Arrays over memory that lies at `start`: one, or one for each field.
+fn arrays<'py>(
+    owner: &Bound<'py, PyAny>,
+    shape: &Shape,
+    (start, strides): (*const u8, &[i64]),
+    fields: Vec<(String, *const u8, thalweg::DType, Vec<i64>)>,
+    writeable: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = owner.py();
+    if fields.is_empty() {
+        // SAFETY: `owner` keeps the memory, whose place and strides the façade vouches for.
+        return unsafe { strided_over(shape, strides, start.cast_mut(), writeable, owner.clone()) };
+    }
+    let all = PyDict::new(py);
+    for (name, start, dtype, strides) in fields {
+        let extents = Extents::new(shape.extents()).map_err(raised)?;
+        let shape = Shape::new(dtype, extents).map_err(raised)?;
+        // SAFETY: as above.
+        let array = unsafe { strided_over(&shape, &strides, start.cast_mut(), writeable, owner.clone())? };
+        all.set_item(name, array)?;
+    }
+    Ok(all.into_any())
+}
+
+/// Keeps a view for the arrays over it.
+#[pyclass(frozen)]
+pub struct HeldRegion(thalweg::RegionView);
+
+impl Variable {
+    pub fn of(variable: thalweg::Variable) -> Variable {
+        Variable { variable: Arc::new(variable), keeper: OnceLock::new() }
+    }
+
+    fn region(&self, operation: &str, lower: &[u64], extent: &[u64]) -> PyResult<Region> {
+        Region::new(lower, extent).map_err(|e| raised(Error { message: format!("{operation}: {e}"), ..e }))
+    }
+
+    fn to_put(
+        &self,
+        array: &Bound<'_, PyUntypedArray>,
+        version: i64,
+        lower: &[u64],
+    ) -> PyResult<(Seen, Version, Region)> {
+        let seen = seen_cells("stage.put", array, &self.variable.definition().cell)?;
+        let region = self.region("stage.put", lower, seen.shape.extents())?;
+        Ok((seen, version_of("stage.put", version)?, region))
+    }
+
+    fn keeper(&self, patience: Patience<'_>) -> thalweg::Result<Arc<thalweg::Client>> {
+        if let Some(keeper) = self.keeper.get() {
+            return Ok(keeper.clone());
+        }
+        let identity = self.variable.identity();
+        let identity = Identity { token: String::new(), ..identity.clone() };
+        let address = thalweg::embedded()?.address().to_string();
+        let client = Arc::new(thalweg::Client::connect(&address, identity, patience)?);
+        Ok(self.keeper.get_or_init(|| client).clone())
+    }
+}
+
+#[pymethods]
+impl Variable {
+    #[getter]
+    fn name(&self) -> &str {
+        self.variable.name().as_str()
+    }
+
+    #[getter]
+    fn domain(&self) -> Vec<u64> {
+        self.variable.definition().domain.as_slice().to_vec()
+    }
+
+    /// NumPy's kind letter and size of a cell, and name, kind letter, size and offset of each field.
+    #[getter]
+    #[allow(clippy::type_complexity)]
+    fn cell(&self) -> (char, u32, Vec<(String, char, u32, u32)>) {
+        let cell = &self.variable.definition().cell;
+        let kind = |dtype: thalweg::DType| if dtype.kind() == b'B' { 'u' } else { dtype.kind() as char };
+        let field =
+            |f: &thalweg::Field| (f.name.as_str().to_string(), kind(f.dtype), f.dtype.size(), f.offset);
+        (kind(cell.dtype()), cell.dtype().size(), cell.fields().iter().map(field).collect())
+    }
+
+    #[getter]
+    fn strategy(&self) -> &'static str {
+        self.variable.definition().strategy.name()
+    }
+
+    #[getter]
+    fn keep_last(&self) -> Option<u32> {
+        self.variable.definition().keep_last
+    }
+
+    #[getter]
+    fn writers(&self) -> u32 {
+        self.variable.definition().writers
+    }
+
+    fn put(
+        &self,
+        py: Python<'_>,
+        array: &Bound<'_, PyUntypedArray>,
+        version: i64,
+        lower: Vec<u64>,
+        local: bool,
+        timeout_s: f64,
+    ) -> PyResult<()> {
+        let (seen, version, region) = self.to_put(array, version, &lower)?;
+        let within = seconds("stage.put", timeout_s)?;
+        waiting(py, within, |patience| {
+            let Address(start) = seen.start;
+            let (start, lying) = (start as *const u8, Lying::Strides(&seen.strides));
+            if local {
+                let keeper = self.keeper(patience)?;
+                // SAFETY: the caller's reference keeps the array, whose shape and strides NumPy vouches for.
+                return unsafe {
+                    self.variable.put_local(&keeper, version, &region, start, &lying, patience)
+                };
+            }
+            // SAFETY: as above.
+            unsafe { self.variable.put(version, &region, start, &lying, patience) }
+        })
+    }
+
+    fn loan(
+        &self,
+        py: Python<'_>,
+        version: i64,
+        lower: Vec<u64>,
+        extent: Vec<u64>,
+        order: (Vec<u8>, bool),
+        timeout_s: f64,
+    ) -> PyResult<RegionLoan> {
+        let region = self.region("stage.put", &lower, &extent)?;
+        let version = version_of("stage.put", version)?;
+        let within = seconds("stage.put", timeout_s)?;
+        let layout = layout_of(Some(order))?.unwrap_or_else(|| Layout::right(extent.len()));
+        let loan = waiting(py, within, |patience| self.variable.loan(version, &region, layout, patience))?;
+        Ok(RegionLoan { loan: Mutex::new(loan), variable: self.variable.clone() })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        which: (String, i64),
+        lower: Vec<u64>,
+        extent: Vec<u64>,
+        order: Order,
+        strategy: Option<&str>,
+        timeout_s: f64,
+    ) -> PyResult<(u64, Bound<'py, PyAny>)> {
+        let region = self.region("stage.get", &lower, &extent)?;
+        let (which, layout) = (which_of((&which.0, which.1))?, layout_of(order)?);
+        let (strategy, within) = (strategy_of(strategy)?, seconds("stage.get", timeout_s)?);
+        let view =
+            waiting(py, within, |patience| self.variable.get(which, &region, layout, strategy, patience))?;
+        let held = Bound::new(py, HeldRegion(view))?;
+        let HeldRegion(view) = held.get();
+        let cell = view.cell();
+        let apart = view.layout().records() == Records::Arrays && layout.is_some();
+        let field = |n: usize| {
+            let (start, dtype, strides) = view.field(n)?;
+            Some((cell.fields()[n].name.as_str().to_string(), start, dtype, strides))
+        };
+        let fields = if apart { (0..cell.fields().len()).filter_map(field).collect() } else { Vec::new() };
+        let (start, strides) = view.array();
+        let array = arrays(held.as_any(), &view.shape(), (start, &strides), fields, false)?;
+        Ok((view.version().0, array))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn get_into(
+        &self,
+        py: Python<'_>,
+        which: (String, i64),
+        lower: Vec<u64>,
+        into: &Bound<'_, PyUntypedArray>,
+        strategy: Option<&str>,
+        timeout_s: f64,
+    ) -> PyResult<u64> {
+        let seen = seen_cells("stage.get", into, &self.variable.definition().cell)?;
+        let region = self.region("stage.get", &lower, seen.shape.extents())?;
+        let which = which_of((&which.0, which.1))?;
+        let (strategy, within) = (strategy_of(strategy)?, seconds("stage.get", timeout_s)?);
+        if !is_writeable(into) {
+            let detail = "the given array is read-only; give one that is not";
+            return Err(raised(Error::new(Kind::Invalid, "stage.get", detail)));
+        }
+        waiting(py, within, |patience| {
+            let Address(start) = seen.start;
+            let (start, lying) = (start as *mut u8, Lying::Strides(&seen.strides));
+            // SAFETY: the caller's reference keeps the array, which NumPy says is writable.
+            let version =
+                unsafe { self.variable.get_into(which, &region, start, &lying, strategy, patience) };
+            version.map(|version| version.0)
+        })
+    }
+
+    fn seal(&self, py: Python<'_>, version: i64, writer: u32) -> PyResult<()> {
+        let version = version_of("stage.seal", version)?;
+        waiting(py, PROMPT, |patience| self.variable.seal(version, writer, patience))
+    }
+
+    fn release(&self, py: Python<'_>, version: i64) -> PyResult<bool> {
+        let version = version_of("stage.release", version)?;
+        waiting(py, PROMPT, |patience| self.variable.release(version, patience))
+    }
+
+    fn versions(&self, py: Python<'_>) -> PyResult<Vec<State>> {
+        let all = waiting(py, PROMPT, |patience| self.variable.versions(patience))?;
+        Ok(all
+            .into_iter()
+            .map(|s| (s.version.0, s.cells, s.complete, s.seals, s.pieces, s.replicas))
+            .collect())
+    }
+
+    /// Version, count, least, greatest, sum and histogram.
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    fn reduce(
+        &self,
+        py: Python<'_>,
+        which: (String, i64),
+        lower: Vec<u64>,
+        extent: Vec<u64>,
+        bins: Option<(f64, f64, u32)>,
+        timeout_s: f64,
+    ) -> PyResult<(u64, u64, f64, f64, f64, Vec<u64>)> {
+        let region = self.region("stage.reduce", &lower, &extent)?;
+        let (which, within) = (which_of((&which.0, which.1))?, seconds("stage.reduce", timeout_s)?);
+        let bins = bins.map(|(lower, upper, count)| Bins { lower, upper, count });
+        let (version, s) =
+            waiting(py, within, |patience| self.variable.reduce(which, &region, bins, patience))?;
+        Ok((version.0, s.count, s.min, s.max, s.sum, s.histogram))
+    }
+
+    fn annotate(&self, py: Python<'_>, attribute: &str, value: &str) -> PyResult<()> {
+        waiting(py, PROMPT, |patience| self.variable.annotate(attribute, value, patience))
+    }
+
+    fn attributes(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        waiting(py, PROMPT, |patience| self.variable.attributes(patience))
+    }
+
+    fn patterns(&self, py: Python<'_>) -> PyResult<Vec<Habit>> {
+        let all = waiting(py, PROMPT, |patience| self.variable.patterns(patience))?;
+        let habit = |h: thalweg::Habit| {
+            let (lower, extent) = (h.region.lower().to_vec(), h.region.extent().to_vec());
+            let apart = h.layout.records() == Records::Arrays;
+            (lower, extent, h.layout.axes().to_vec(), apart, h.gets)
+        };
+        Ok(all.into_iter().map(habit).collect())
+    }
+}
+
+/// Memory of the stage that Python fills. It stays mapped until the loan and every array over it are gone.
+#[pyclass(frozen)]
+pub struct RegionLoan {
+    loan: Mutex<thalweg::RegionLoan>,
+    variable: Arc<thalweg::Variable>,
+}
+
+#[pymethods]
+impl RegionLoan {
+    fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let this = slf.get();
+        let (shape, start, fields, strides) = {
+            let mut loan = this.loan.lock().unwrap_or_else(PoisonError::into_inner);
+            let start = loan.start();
+            let (shape, layout, region) = (*loan.shape(), *loan.layout(), *loan.region());
+            let cell = &this.variable.definition().cell;
+            let inside = region.seen_from(region.lower());
+            let mut fields = Vec::new();
+            if layout.records() == Records::Arrays {
+                let parts = cell.components(&shape, &layout, &inside, true);
+                for (field, part) in cell.fields().iter().zip(parts) {
+                    // SAFETY: the loan holds the packed fields behind each other.
+                    let at = unsafe { start.offset(part.offset as isize) }.cast_const();
+                    fields.push((field.name.as_str().to_string(), at, field.dtype, part.strides));
+                }
+            }
+            (shape, start, fields, layout.strides(&shape))
+        };
+        arrays(slf.as_any(), &shape, (start, &strides), fields, true)
+    }
+
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        waiting(py, PROMPT, |patience| {
+            self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience)
+        })
+    }
+}

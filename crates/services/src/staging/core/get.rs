@@ -1,0 +1,466 @@
+//! Gets: clients that ask for a region of a version, and wait until it is complete.
+
+use super::super::message::{Lies, Part, Reply, Which, Wish};
+use super::super::Strategy;
+use super::replica::taken;
+use super::state::{refused, Staging, VariablePlace};
+use super::task::{Outcome, Running, Task};
+use super::variable::{Instance, Rests, Variable};
+use super::waiting::Id;
+use super::{Ground, Output, PeerId};
+use crate::patterns::Observed;
+use thalweg_foundation::array::{Layout, Region};
+use thalweg_foundation::{Kind, Nanos, Version};
+
+/// The most pieces of which an answer may consist.
+const PARTS_MAX: usize = 2048;
+/// Pieces and regions that a message to people names.
+const NAMED: usize = 4;
+
+/// One get.
+#[derive(Clone, Debug)]
+pub(super) struct Get {
+    pub place: VariablePlace,
+    pub which: Which,
+    pub region: Region,
+    pub wish: Wish,
+    pub asked: Nanos,
+    pub deadline: Nanos,
+}
+
+/// A client that waits until somebody defines a variable.
+#[derive(Clone, Debug)]
+pub(super) struct Describing {
+    pub place: VariablePlace,
+    pub asked: Nanos,
+    pub deadline: Nanos,
+}
+
+/// What can be said to a get now.
+enum Now {
+    Answer(Reply),
+    /// A task will answer.
+    Working,
+    Wait,
+}
+
+impl Staging {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn get(
+        &mut self,
+        (peer, id): Id,
+        place: VariablePlace,
+        which: Which,
+        region: Region,
+        wish: Wish,
+        within: Nanos,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) -> Option<Reply> {
+        if self.is_pending(peer, id) || self.is_summarising(peer, id) {
+            return None;
+        }
+        if let Err(reply) = self.may_get(&place, &region, &wish) {
+            return Some(reply);
+        }
+        let get = Get { place, which, region, wish, asked: self.now, deadline: self.now.after(within) };
+        let new = self.observe(&get);
+        let version = match self.answer(&get, (peer, id), None, ground, out) {
+            Now::Answer(reply) => {
+                if let (true, Reply::Parts { version, .. }) = (new, &reply) {
+                    self.prepare_behind(&get.place, *version, &region, ground, out);
+                }
+                return Some(reply);
+            }
+            Now::Working => return None,
+            Now::Wait => self.may_wait(peer, "stage.get"),
+        };
+        if let Err(reply) = version {
+            return Some(reply);
+        }
+        if within == Nanos(0) {
+            return Some(refused(Kind::Timeout, "stage.get", self.still_incomplete(&get, peer)));
+        }
+        self.deadlines.insert((get.deadline, peer, id));
+        if let Some(variable) = self.variables.get_mut(&get.place) {
+            variable.gets.insert((peer, id));
+        }
+        self.gets.insert((peer, id), get);
+        None
+    }
+
+    fn may_get(&self, place: &VariablePlace, region: &Region, wish: &Wish) -> Result<(), Reply> {
+        let variable = self.variable(place).map_err(Reply::Failed)?;
+        let name = place.1.as_str();
+        if region.is_empty() || !variable.part.contains(region) {
+            let detail = format!(
+                "region {region} of variable {name:?}; accepted are regions with cells inside {}",
+                variable.part
+            );
+            return Err(refused(Kind::Shape, "stage.get", detail));
+        }
+        let cell = &variable.definition.cell;
+        match wish {
+            Wish::Parts { layout: Some(layout), .. }
+                if layout.axes().len() != region.lower().len() || cell.layout(*layout) != *layout =>
+            {
+                let detail = format!("layout {layout} for region {region} of variable {name:?}");
+                Err(refused(Kind::Invalid, "stage.get", detail))
+            }
+            Wish::Summary { bins: Some(bins) }
+                if !(bins.lower < bins.upper && bins.count > 0 && bins.count <= 1 << 16) =>
+            {
+                let detail = format!(
+                    "{} bins from {} to {}; accepted are 1 to 65536 from a lower to a higher edge",
+                    bins.count, bins.lower, bins.upper
+                );
+                Err(refused(Kind::Invalid, "stage.reduce", detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Remembers in which region and layout a variable is read; whether that is new.
+    fn observe(&mut self, get: &Get) -> bool {
+        let Some(variable) = self.variables.get_mut(&get.place) else { return false };
+        let Wish::Parts { layout: Some(layout), strategy } = get.wish else { return false };
+        match strategy.unwrap_or(variable.definition.strategy) {
+            Strategy::Adaptive => variable.patterns.observe(&get.region, layout) == Observed::New,
+            Strategy::InAdvance => variable.definition.register(&[layout]),
+            Strategy::AtDestination | Strategy::AsRequested => false,
+        }
+    }
+
+    /// A version, or with none every version, has changed: answers the gets for which that is enough.
+    pub(super) fn serve_gets(
+        &mut self,
+        place: &VariablePlace,
+        version: Option<Version>,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) {
+        let waiting: Vec<Id> =
+            self.variables.get(place).into_iter().flat_map(|v| v.gets.iter().copied()).collect();
+        for id in waiting {
+            let Some(get) = self.gets.get(&id).cloned() else { continue };
+            match self.answer(&get, id, version, ground, out) {
+                Now::Answer(reply) => {
+                    self.forget_get(id);
+                    out.push(Output::Send { to: id.0, id: id.1, reply });
+                }
+                Now::Working => {
+                    self.forget_get(id);
+                }
+                Now::Wait => {}
+            }
+        }
+    }
+
+    /// Takes a get out of those that wait.
+    pub(super) fn forget_get(&mut self, id: Id) -> Option<Get> {
+        let get = self.gets.remove(&id)?;
+        self.deadlines.remove(&(get.deadline, id.0, id.1));
+        if let Some(variable) = self.variables.get_mut(&get.place) {
+            variable.gets.remove(&id);
+        }
+        Some(get)
+    }
+
+    fn is_summarising(&self, peer: PeerId, id: u64) -> bool {
+        let same =
+            |t: &Running| matches!(t, Running::Summarising { peer: p, id: i, .. } if (*p, *i) == (peer, id));
+        self.tasks.values().any(same)
+    }
+
+    /// What can be said to `get`; `only`: no other version has changed since it was asked last.
+    fn answer(
+        &mut self,
+        get: &Get,
+        id: Id,
+        only: Option<Version>,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) -> Now {
+        let version = match self.select(get, only) {
+            Ok(Some(version)) => version,
+            Ok(None) => return Now::Wait,
+            Err(reply) => return Now::Answer(reply),
+        };
+        match get.wish {
+            Wish::Parts { layout, strategy } => {
+                self.answer_parts(get, version, layout, strategy, ground, out)
+            }
+            Wish::Summary { bins } => {
+                let Some(variable) = self.variables.get(&get.place) else { return Now::Wait };
+                let Some(instance) = variable.versions.get(&version) else { return Now::Wait };
+                let met = instance.pieces_of(&get.region);
+                if met.keys().any(|at| matches!(instance.pieces[*at].rests, Rests::There { .. })) {
+                    let detail = format!(
+                        "cells {} of version {} of {:?} are kept by their writer; get them and reduce them here",
+                        get.region,
+                        version.0,
+                        get.place.1.as_str()
+                    );
+                    return Now::Answer(refused(Kind::Invalid, "stage.reduce", detail));
+                }
+                let (parts, pins) = taken(instance, &get.region, std::slice::from_ref(&get.region));
+                let cell = variable.definition.cell.clone();
+                let running = Running::Summarising { peer: id.0, id: id.1, version, pins };
+                let number = self.begin(running);
+                out.push(Output::Work { number, task: Task::Summarise { cell, parts, bins } });
+                Now::Working
+            }
+        }
+    }
+
+    /// The version that a get may have now; an error when it will never have one.
+    fn select(&self, get: &Get, only: Option<Version>) -> Result<Option<Version>, Reply> {
+        let variable = self.variable(&get.place).map_err(Reply::Failed)?;
+        let readable = |i: &Instance| i.is_readable(&variable.definition, &get.region);
+        let candidate = |v: &Version| only.is_none_or(|only| only == *v);
+        match get.which {
+            Which::Exactly(version) => {
+                if variable.past.has(version) {
+                    return Err(refused(Kind::NotFound, "stage.get", past(variable, get, version)));
+                }
+                let Some(instance) = variable.versions.get(&version) else { return Ok(None) };
+                if readable(instance) {
+                    return Ok(Some(version));
+                }
+                if instance.is_closed(&variable.definition) {
+                    let detail = format!(
+                        "version {} of {:?} is sealed, and cells {} were never put",
+                        version.0,
+                        get.place.1.as_str(),
+                        missing(instance, &get.region)
+                    );
+                    return Err(refused(Kind::NotFound, "stage.get", detail));
+                }
+                Ok(None)
+            }
+            Which::Latest => {
+                let all = variable.versions.iter().rev();
+                Ok(all.filter(|(v, _)| candidate(v)).find(|(_, i)| readable(i)).map(|(v, _)| *v))
+            }
+            Which::After(version) => {
+                let Some(next) = version.0.checked_add(1) else { return Ok(None) };
+                let mut all = variable.versions.range(Version(next)..);
+                Ok(all.find(|(v, i)| candidate(v) && readable(i)).map(|(v, _)| *v))
+            }
+        }
+    }
+
+    fn answer_parts(
+        &mut self,
+        get: &Get,
+        version: Version,
+        layout: Option<Layout>,
+        strategy: Option<Strategy>,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) -> Now {
+        let Some(variable) = self.variables.get(&get.place) else { return Now::Wait };
+        let Some(instance) = variable.versions.get(&version) else { return Now::Wait };
+        let strategy = strategy.unwrap_or(variable.definition.strategy);
+        let (part, region) = (variable.part, get.region);
+        if let Some(layout) = layout.filter(|_| strategy != Strategy::AtDestination) {
+            if let Some(at) =
+                instance.replicas.iter().position(|r| r.stored.is_some() && r.serves(&region, &layout))
+            {
+                return Now::Answer(self.hit(get, version, at));
+            }
+            let met = instance.pieces_of(&region);
+            if met.keys().any(|at| instance.pieces[*at].layout != layout) {
+                let wanted = match strategy {
+                    Strategy::AsRequested => Some(region),
+                    Strategy::InAdvance => Some(part),
+                    // A busy server is never waited for.
+                    Strategy::Adaptive | Strategy::AtDestination => None,
+                };
+                let whole = wanted.filter(|wanted| instance.covers(wanted));
+                if whole.is_some_and(|wanted| {
+                    self.want_replica(&get.place, version, &wanted, &layout, ground, out)
+                        && self.is_coming(&get.place, version, &region, &layout)
+                }) {
+                    return Now::Wait;
+                }
+            }
+        }
+        Now::Answer(self.originals(get, version))
+    }
+
+    /// Whether a replica that serves the get will be there without another put.
+    fn is_coming(&self, place: &VariablePlace, version: Version, region: &Region, layout: &Layout) -> bool {
+        let instance = self.variables.get(place).and_then(|v| v.versions.get(&version));
+        instance.is_some_and(|i| i.replicas.iter().any(|r| r.is_under_way() && r.serves(region, layout)))
+    }
+
+    fn hit(&mut self, get: &Get, version: Version, at: usize) -> Reply {
+        self.stats.gets += 1;
+        self.stats.replica_hits += 1;
+        let instance = self.variables.get_mut(&get.place).and_then(|v| v.versions.get_mut(&version));
+        let replica = instance.and_then(|i| i.replicas.get_mut(at));
+        let parts = replica.into_iter().filter_map(|replica| {
+            replica.gets += 1;
+            let stored = replica.stored?;
+            let (segment, offset) = (stored.extent.segment, stored.extent.offset);
+            Some(Part {
+                lies: Lies::Here { slot: stored.slot, ticket: stored.ticket, segment, offset },
+                region: replica.region,
+                layout: replica.layout,
+                cells: vec![get.region],
+            })
+        });
+        Reply::Parts { version, parts: parts.collect() }
+    }
+
+    /// Where the pieces lie that hold the region.
+    fn originals(&mut self, get: &Get, version: Version) -> Reply {
+        self.stats.gets += 1;
+        let instance = self.variables.get(&get.place).and_then(|v| v.versions.get(&version));
+        let Some(instance) = instance else { return Reply::Parts { version, parts: Vec::new() } };
+        let met = instance.pieces_of(&get.region);
+        let fragments: usize = met.values().map(Vec::len).sum();
+        if fragments > PARTS_MAX {
+            let detail = format!(
+                "region {} of {:?} consists of {fragments} pieces; accepted are at most {PARTS_MAX}: get smaller regions",
+                get.region,
+                get.place.1.as_str()
+            );
+            return refused(Kind::Invalid, "stage.get", detail);
+        }
+        let part = |(at, cells): (usize, Vec<Region>)| {
+            let piece = &instance.pieces[at];
+            let lies = match &piece.rests {
+                Rests::Here(stored) => Lies::Here {
+                    slot: stored.slot,
+                    ticket: stored.ticket,
+                    segment: stored.extent.segment,
+                    offset: stored.extent.offset,
+                },
+                Rests::There { address, source } => Lies::There {
+                    address: address.clone(),
+                    source: source.clone(),
+                    keeper: piece.writer.to_string(),
+                },
+            };
+            Part { lies, region: piece.region, layout: piece.layout, cells }
+        };
+        Reply::Parts { version, parts: met.into_iter().map(part).collect() }
+    }
+
+    /// A task has come to its end.
+    pub(super) fn done(
+        &mut self,
+        number: u64,
+        outcome: Outcome,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(running) = self.tasks.remove(&number) else { return };
+        let written = outcome == Outcome::Written;
+        match running {
+            Running::Filling { place, version, replica, cells, pins } => {
+                pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
+                self.filled(&place, version, replica, written.then_some(cells), ground);
+                self.sweep(ground);
+                self.serve_gets(&place, Some(version), ground, out);
+            }
+            Running::Moving { owner, ticket, to } => {
+                self.moved(&owner, ticket, to, written, ground);
+            }
+            Running::Summarising { peer, id, version, pins } => {
+                pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
+                self.sweep(ground);
+                let reply = match outcome {
+                    Outcome::Summary(summary) => Reply::Summary { version, summary },
+                    Outcome::Failed(e) => Reply::Failed(e),
+                    Outcome::Written => refused(Kind::Protocol, "stage.reduce", "a task without an answer"),
+                };
+                if self.peers.contains_key(&peer) {
+                    out.push(Output::Send { to: peer, id, reply });
+                }
+            }
+        }
+        self.admit(ground, out);
+    }
+
+    /// Says what is missing, who has put what is there, and who could put the rest.
+    pub(super) fn still_incomplete(&self, get: &Get, peer: PeerId) -> String {
+        let within = get.deadline.since(get.asked);
+        let (space, name) = &get.place;
+        let others = self.others(peer, &|other| other == space);
+        let variable = self.variables.get(&get.place);
+        let name = name.as_str();
+        match get.which {
+            Which::Exactly(version) => {
+                let instance = variable.and_then(|v| v.versions.get(&version));
+                let Some(instance) = instance else {
+                    return format!(
+                        "nothing of version {} of {name:?} was put within {within}; connected: {others}",
+                        version.0
+                    );
+                };
+                let seals = match variable {
+                    Some(v) if instance.covers(&get.region) => {
+                        format!("{} of {} writers have sealed it", instance.seals.len(), v.definition.writers)
+                    }
+                    _ => format!("cells {} are missing", missing(instance, &get.region)),
+                };
+                let left: Vec<&str> = instance.left.iter().map(|w| &**w).take(NAMED).collect();
+                let left = match left.is_empty() {
+                    true => String::new(),
+                    false => format!("; gone since they put part of it: {}", left.join(", ")),
+                };
+                format!(
+                    "version {} of {name:?} was not complete within {within}: {seals}; put by {}{left}; connected: {others}",
+                    version.0,
+                    writers(instance)
+                )
+            }
+            Which::Latest | Which::After(_) => {
+                let behind = match get.which {
+                    Which::After(version) => format!(" behind {}", version.0),
+                    _ => String::new(),
+                };
+                let there = variable.map_or(0, |v| v.versions.len());
+                format!(
+                    "no version of {name:?}{behind} had all cells of {} within {within}; {there} versions are there; connected: {others}",
+                    get.region
+                )
+            }
+        }
+    }
+}
+
+/// The first cells of `region` that are missing, in words.
+fn missing(instance: &Instance, region: &Region) -> String {
+    let missing = instance.fresh(region);
+    let named: Vec<String> = missing.iter().take(NAMED).map(Region::to_string).collect();
+    match missing.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more regions", named.join(", ")),
+    }
+}
+
+/// Who put a version's pieces, in words.
+fn writers(instance: &Instance) -> String {
+    let mut names: Vec<&str> = instance.pieces.iter().map(|p| &*p.writer).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.len() {
+        0 => "nobody".into(),
+        n if n <= NAMED => names.join(", "),
+        n => format!("{} and {} more", names[..NAMED].join(", "), n - NAMED),
+    }
+}
+
+fn past(variable: &Variable, get: &Get, version: Version) -> String {
+    let keep = variable.definition.keep_last.map_or(String::new(), |n| format!(", keep_last is {n}"));
+    let newest = variable.newest().map_or(String::new(), |v| format!(", the newest complete one is {}", v.0));
+    format!(
+        "version {} of {:?} is past: it was released or dropped{keep}{newest}",
+        version.0,
+        get.place.1.as_str()
+    )
+}

@@ -1,0 +1,313 @@
+//! Replicas: regions of a version in another layout, made by the service on request or ahead of it.
+//!
+//! A replica is filled by tasks from the pieces as they come, and published when every cell is there. It never keeps
+//! memory from what is put: what is least useful is evicted first.
+
+use super::super::Strategy;
+use super::pool::{Extent, Pool};
+use super::state::{Staging, VariablePlace};
+use super::store::Stored;
+use super::task::{Running, Taken, Task};
+use super::variable::{Instance, Rests, Variable};
+use super::{Ground, Output};
+use std::collections::BTreeMap;
+use thalweg_foundation::array::{Layout, Region, Shape};
+use thalweg_foundation::sync::Ticket;
+use thalweg_foundation::{Bytes, Version};
+
+/// Versions behind the one that was read that are prepared when a pattern is new.
+const PREPARED_BEHIND: usize = 4;
+
+/// A region in another layout.
+#[derive(Debug)]
+pub(super) struct Replica {
+    pub id: u64,
+    pub region: Region,
+    pub layout: Layout,
+    pub shape: Shape,
+    pub extent: Extent,
+    /// Cells that tasks have been given, and that they have written.
+    pub handed: u128,
+    pub written: u128,
+    pub running: u32,
+    /// Where it is, once it is whole.
+    pub stored: Option<Stored>,
+    pub gets: u64,
+}
+
+impl Replica {
+    pub fn serves(&self, region: &Region, layout: &Layout) -> bool {
+        self.layout == *layout && self.region.contains(region)
+    }
+
+    /// Whether it will be whole without another put.
+    pub fn is_under_way(&self) -> bool {
+        self.stored.is_none() && self.handed == self.region.cells()
+    }
+}
+
+impl Variable {
+    /// In which regions and layouts a version with a new piece of `region` is wanted.
+    fn wanted(&self, region: &Region) -> Vec<(Region, Layout)> {
+        match self.definition.strategy {
+            Strategy::InAdvance => self.definition.layouts.iter().map(|l| (self.part, *l)).collect(),
+            Strategy::Adaptive => self.patterns.meeting(region).map(|p| (p.region, p.form)).collect(),
+            Strategy::AtDestination | Strategy::AsRequested => Vec::new(),
+        }
+    }
+}
+
+/// From where cells of `region` are taken, all of which rest here.
+pub(super) fn taken(instance: &Instance, region: &Region, cells: &[Region]) -> (Vec<Taken>, Vec<Ticket>) {
+    let mut all: BTreeMap<usize, Vec<Region>> = BTreeMap::new();
+    for (there, at) in &instance.cover {
+        let wanted =
+            cells.iter().filter_map(|c| c.intersection(region)).filter_map(|c| c.intersection(there));
+        let wanted: Vec<Region> = wanted.collect();
+        if !wanted.is_empty() {
+            all.entry(*at).or_default().extend(wanted);
+        }
+    }
+    let (mut parts, mut tickets) = (Vec::new(), Vec::new());
+    for (at, cells) in all {
+        let piece = &instance.pieces[at];
+        if let Rests::Here(stored) = &piece.rests {
+            let Stored { extent, ticket, .. } = *stored;
+            parts.push(Taken { extent, region: piece.region, layout: piece.layout, cells });
+            tickets.push(ticket);
+        }
+    }
+    (parts, tickets)
+}
+
+impl Staging {
+    /// New cells of a version have come: starts or goes on with the replicas that are wanted of them.
+    pub(super) fn prepare_replicas(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        fresh: &[Region],
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(variable) = self.variables.get(place) else { return };
+        let Some(instance) = variable.versions.get(&version) else { return };
+        let mut wanted: Vec<(Region, Layout)> = fresh.iter().flat_map(|f| variable.wanted(f)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let going_on: Vec<u64> = instance
+            .replicas
+            .iter()
+            .filter(|r| r.stored.is_none() && fresh.iter().any(|f| f.intersection(&r.region).is_some()))
+            .map(|r| r.id)
+            .collect();
+        for id in going_on {
+            self.fill(place, version, id, fresh, out);
+        }
+        for (region, layout) in wanted {
+            self.want_replica(place, version, &region, &layout, ground, out);
+        }
+    }
+
+    /// A pattern is new: the versions behind the one that was read are prepared, since no put of theirs will.
+    pub(super) fn prepare_behind(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        region: &Region,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(variable) = self.variables.get(place) else { return };
+        let wanted = variable.wanted(region);
+        let behind = variable.versions.range(Version(version.0.saturating_add(1))..);
+        let behind: Vec<Version> = behind.take(PREPARED_BEHIND).map(|(v, _)| *v).collect();
+        for version in behind {
+            for (region, layout) in &wanted {
+                self.want_replica(place, version, region, layout, ground, out);
+            }
+        }
+    }
+
+    /// Begins a replica of `region`, unless there is one, none is needed, or there is no memory for it; whether there
+    /// is one now.
+    pub(super) fn want_replica(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        region: &Region,
+        layout: &Layout,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) -> bool {
+        let Some(variable) = self.variables.get(place) else { return false };
+        let Some(instance) = variable.versions.get(&version) else { return false };
+        if instance.replicas.iter().any(|r| r.serves(region, layout)) {
+            return true;
+        }
+        let mut met = instance.pieces.iter().filter(|p| p.region.intersection(region).is_some()).peekable();
+        let dtype = variable.definition.cell.dtype();
+        // What its writer keeps cannot be reorganised here; what lies as wanted need not be.
+        let useful = met.peek().is_some()
+            && met.clone().any(|p| p.layout != *layout)
+            && met.all(|p| matches!(p.rests, Rests::Here(_)));
+        let Some(shape) = Shape::new(dtype, region.extents()).ok().filter(|_| useful) else { return false };
+        let Some(extent) = self.room_for_replica(shape.size(), ground) else { return false };
+        let id = self.next_replica;
+        self.next_replica += 1;
+        self.stats.replica_bytes += extent.bytes;
+        let replica = Replica {
+            id,
+            region: *region,
+            layout: *layout,
+            shape,
+            extent,
+            handed: 0,
+            written: 0,
+            running: 0,
+            stored: None,
+            gets: 0,
+        };
+        if let Some(instance) = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version)) {
+            instance.replicas.push(replica);
+        }
+        self.fill(place, version, id, std::slice::from_ref(region), out);
+        true
+    }
+
+    /// Memory for a replica, in its budget, if need be in the place of less useful ones; never while writers wait.
+    fn room_for_replica(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
+        let need = Pool::rounded(bytes);
+        if need > self.config.replicas.0 || !self.queue.is_empty() || self.is_crowded(None) {
+            return None;
+        }
+        while self.stats.replica_bytes + need > self.config.replicas.0 {
+            if !self.evict_replica(ground) {
+                return None;
+            }
+        }
+        self.store.allocate(bytes, ground).or_else(|| {
+            self.sweep(ground);
+            self.store.allocate(bytes, ground)
+        })
+    }
+
+    /// Hands the cells of `fresh` that are there to a task.
+    fn fill(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        id: u64,
+        fresh: &[Region],
+        out: &mut Vec<Output>,
+    ) {
+        let Some(variable) = self.variables.get_mut(place) else { return };
+        let Some(instance) = variable.versions.get_mut(&version) else { return };
+        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
+        let (region, layout, to) =
+            (instance.replicas[at].region, instance.replicas[at].layout, instance.replicas[at].extent);
+        let (parts, pins) = taken(instance, &region, fresh);
+        let cells: u128 = parts.iter().flat_map(|p| &p.cells).map(Region::cells).sum();
+        if cells == 0 {
+            return;
+        }
+        instance.replicas[at].handed += cells;
+        instance.replicas[at].running += 1;
+        let cell = variable.definition.cell.clone();
+        let number = self.begin(Running::Filling { place: place.clone(), version, replica: id, cells, pins });
+        out.push(Output::Work { number, task: Task::Reorganise { cell, parts, to, region, layout } });
+    }
+
+    /// A task has filled part of a replica, or could not.
+    pub(super) fn filled(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        id: u64,
+        cells: Option<u128>,
+        ground: &mut dyn Ground,
+    ) {
+        if let Some(replica) = self.abandoned.get_mut(&id) {
+            replica.running -= 1;
+            if replica.running == 0 {
+                let extent = replica.extent;
+                self.abandoned.remove(&id);
+                self.give_up_extent(extent);
+            }
+            return;
+        }
+        let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
+        let Some(instance) = instance else { return };
+        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
+        let replica = &mut instance.replicas[at];
+        replica.running -= 1;
+        match cells {
+            Some(cells) => replica.written += cells,
+            None => {
+                let replica = instance.replicas.swap_remove(at);
+                self.drop_replica(replica, ground);
+                return;
+            }
+        }
+        if replica.written == replica.region.cells() {
+            replica.stored = self.store.publish(None, replica.extent, replica.shape, ground);
+            match replica.stored {
+                Some(_) => self.stats.replicas_made += 1,
+                None => {
+                    let replica = instance.replicas.swap_remove(at);
+                    self.drop_replica(replica, ground);
+                }
+            }
+        }
+    }
+
+    /// Lets go of a replica; its memory is free when no task writes into it and nobody reads it.
+    pub(super) fn drop_replica(&mut self, replica: Replica, ground: &mut dyn Ground) {
+        match replica.stored {
+            Some(stored) => {
+                self.stats.replica_bytes -= replica.extent.bytes;
+                self.store.withdraw(stored, ground);
+            }
+            None if replica.running > 0 => {
+                self.abandoned.insert(replica.id, replica);
+            }
+            None => self.give_up_extent(replica.extent),
+        }
+    }
+
+    fn give_up_extent(&mut self, extent: Extent) {
+        self.stats.replica_bytes -= extent.bytes;
+        self.store.release(extent);
+    }
+
+    /// Evicts the least useful replica that nobody reads: readers go forward in time, so that is one of the oldest version,
+    /// and there the one that was asked for least; whether there was one.
+    pub(super) fn evict_replica(&mut self, ground: &mut dyn Ground) -> bool {
+        if self.stats.replica_bytes == 0 {
+            return false;
+        }
+        let mut least: Option<((u64, u64), VariablePlace, Version, u64)> = None;
+        for (place, variable) in &self.variables {
+            for (version, instance) in &variable.versions {
+                for replica in &instance.replicas {
+                    let rank = (instance.age, replica.gets);
+                    let free = replica.stored.is_some_and(|s| !self.store.is_pinned(s.ticket));
+                    if free
+                        && least.as_ref().is_none_or(|(least, ..)| rank < *least)
+                        && !replica.stored.is_some_and(|s| ground.leased(s.ticket))
+                    {
+                        least = Some((rank, place.clone(), *version, replica.id));
+                    }
+                }
+            }
+        }
+        let Some((_, place, version, id)) = least else { return false };
+        let instance = self.variables.get_mut(&place).and_then(|v| v.versions.get_mut(&version));
+        let Some(instance) = instance else { return false };
+        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return false };
+        let replica = instance.replicas.swap_remove(at);
+        self.stats.replicas_evicted += 1;
+        self.drop_replica(replica, ground);
+        true
+    }
+}

@@ -1,0 +1,96 @@
+//! Tasks: work on bytes that the service wants done, by whoever has memory and threads.
+
+use super::super::message::{Bins, Summary};
+use super::pool::Extent;
+use super::state::{Owner, VariablePlace};
+use super::{PeerId, Staging};
+use thalweg_foundation::array::{Cell, Layout, Region};
+use thalweg_foundation::sync::Ticket;
+use thalweg_foundation::{Bytes, Error, Version};
+
+/// A packed array of which cells are to be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Where it lies.
+    pub extent: Extent,
+    /// Which cells it holds.
+    pub region: Region,
+    /// How they lie.
+    pub layout: Layout,
+    /// Which of them to take: regions that do not meet.
+    pub cells: Vec<Region>,
+}
+
+/// Work on bytes. Nobody else touches what it writes, and what it reads stays as it is until it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Copy cells into a packed array that lies otherwise.
+    Reorganise {
+        /// What a cell is.
+        cell: Cell,
+        /// From where.
+        parts: Vec<Taken>,
+        /// Where the packed array lies.
+        to: Extent,
+        /// Which cells it holds.
+        region: Region,
+        /// How they are to lie.
+        layout: Layout,
+    },
+    /// Copy bytes as they are.
+    Move {
+        /// From where.
+        from: Extent,
+        /// To where.
+        to: Extent,
+        /// How many.
+        bytes: Bytes,
+    },
+    /// Reduce cells to numbers.
+    Summarise {
+        /// What a cell is.
+        cell: Cell,
+        /// From where.
+        parts: Vec<Taken>,
+        /// The histogram's bins.
+        bins: Option<Bins>,
+    },
+}
+
+/// What came of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The bytes are where they were wanted.
+    Written,
+    /// The numbers.
+    Summary(Summary),
+    /// It could not be done.
+    Failed(Error),
+}
+
+/// What the service remembers of a task under way.
+#[derive(Debug)]
+pub(super) enum Running {
+    /// Part of a replica is filled.
+    Filling { place: VariablePlace, version: Version, replica: u64, cells: u128, pins: Vec<Ticket> },
+    /// Something is moved into the spill file.
+    Moving { owner: Owner, ticket: Ticket, to: Extent },
+    /// Numbers are made for a client.
+    Summarising { peer: PeerId, id: u64, version: Version, pins: Vec<Ticket> },
+}
+
+impl Staging {
+    /// Remembers `running`; the number of the task.
+    pub(super) fn begin(&mut self, running: Running) -> u64 {
+        let number = self.next_task;
+        self.next_task += 1;
+        if let Running::Filling { pins, .. } | Running::Summarising { pins, .. } = &running {
+            pins.iter().for_each(|ticket| self.store.pin(*ticket));
+        }
+        if let Running::Moving { ticket, .. } = &running {
+            self.store.pin(*ticket);
+        }
+        self.tasks.insert(number, running);
+        number
+    }
+}

@@ -1,0 +1,470 @@
+//! Regions of variables at one service: put in the writer's layout, got in the reader's.
+
+use super::super::message::{Lies, Part, Publication, Question, Reply, Request, Wish};
+use super::super::Definition;
+use super::client::{as_bytes_mut, words_for, Client, Loan, View, Way};
+use super::shared::unexpected;
+use thalweg_foundation::array::{transfers, Cell, DType, Layout, Records, Region, Shape, Side, Strides};
+use thalweg_foundation::base::{Key, Name};
+use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
+use thalweg_transport::link::{now, Patience};
+
+/// How often a part may be gone before it is leased, because its version was replaced by newer ones meanwhile.
+const TRIES: usize = 16;
+
+/// How an array lies in the caller's memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Lying<'a> {
+    /// With strides in bytes, slowest axis of the domain first; the fields of records lie together.
+    Strides(&'a Strides),
+    /// Packed in a layout.
+    Packed(Layout),
+}
+
+impl<'a> Lying<'a> {
+    pub(super) fn side<'s>(&'s self, region: &'s Region) -> Side<'s>
+    where
+        'a: 's,
+    {
+        match self {
+            Lying::Strides(strides) => Side::Strided(region, strides),
+            Lying::Packed(layout) => Side::Packed(region, layout),
+        }
+    }
+
+    /// The packed layout that is nearest to it.
+    pub(super) fn layout(&self, cell: &Cell, shape: &Shape) -> Result<Layout> {
+        match self {
+            Lying::Strides(strides) => Layout::nearest(shape, strides),
+            Lying::Packed(layout) => Ok(cell.layout(*layout)),
+        }
+    }
+}
+
+/// What keeps the bytes of a view.
+enum Keeps {
+    Viewed(View),
+    Words(Box<[u64]>),
+}
+
+/// A region of a version, for reading, as long as this lives.
+pub struct RegionView {
+    keeps: Keeps,
+    /// Which cells the packed array holds in which this region lies.
+    held: Region,
+    layout: Layout,
+    region: Region,
+    version: Version,
+    cell: Cell,
+}
+
+/// Packed bytes of a region.
+pub struct Packed<'a> {
+    view: &'a RegionView,
+    words: Option<Box<[u64]>>,
+}
+
+impl Packed<'_> {
+    /// The bytes, packed in the view's layout.
+    pub fn bytes(&self) -> &[u8] {
+        let len = self.view.shape().size().0 as usize;
+        let start = self.words.as_ref().map_or(self.view.base(), |words| words.as_ptr().cast());
+        // SAFETY: the view, or the words, hold the packed region.
+        unsafe { std::slice::from_raw_parts(start, len) }
+    }
+}
+
+impl RegionView {
+    /// A view of words that hold the packed region.
+    pub(super) fn owned(
+        words: Box<[u64]>,
+        region: Region,
+        layout: Layout,
+        version: Version,
+        cell: Cell,
+    ) -> RegionView {
+        RegionView { keeps: Keeps::Words(words), held: region, layout, region, version, cell }
+    }
+
+    fn base(&self) -> *const u8 {
+        match &self.keeps {
+            Keeps::Viewed(view) => view.start(),
+            Keeps::Words(words) => words.as_ptr().cast(),
+        }
+    }
+
+    /// Extents of the region and type of its cells.
+    pub fn shape(&self) -> Shape {
+        shape_of(&self.cell, &self.region)
+    }
+
+    /// The cells that it shows.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// The version that it is of.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The order of its axes in memory.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What a cell is.
+    pub fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    /// The address of the first cell and the strides in bytes, slowest axis of the domain first. For records whose fields
+    /// lie apart this is the first field; see `field`.
+    pub fn array(&self) -> (*const u8, Vec<i64>) {
+        let apart = self.layout.records() == Records::Arrays;
+        self.component(0, apart)
+    }
+
+    /// The address of field `n` of the first cell, its type, and its strides in bytes; none when there is no such field.
+    pub fn field(&self, n: usize) -> Option<(*const u8, DType, Vec<i64>)> {
+        let dtype = self.cell.fields().get(n)?.dtype;
+        let (start, strides) = self.component(n, true);
+        Some((start, dtype, strides))
+    }
+
+    fn component(&self, n: usize, apart: bool) -> (*const u8, Vec<i64>) {
+        let inside = self.region.seen_from(self.held.lower());
+        let held = shape_of(&self.cell, &self.held);
+        let all = self.cell.components(&held, &self.layout, &inside, apart);
+        match all.into_iter().nth(n) {
+            // SAFETY: the region lies inside the packed array that is kept.
+            Some(c) => (unsafe { self.base().offset(c.offset as isize) }, c.strides),
+            None => (self.base(), Vec::new()),
+        }
+    }
+
+    /// Its bytes, packed in its layout; copied only where the region is part of a larger array.
+    ///
+    /// # Errors
+    /// `Full` when there is no memory for a copy.
+    pub fn packed(&self) -> Result<Packed<'_>> {
+        if self.held == self.region {
+            return Ok(Packed { view: self, words: None });
+        }
+        let mut words = words_for("stage.get", &self.shape())?;
+        let to = words.as_mut_ptr().cast();
+        // SAFETY: the words hold the packed region.
+        unsafe { self.copy_to(&self.region, to, &Lying::Packed(self.layout))? };
+        Ok(Packed { view: self, words: Some(words) })
+    }
+
+    /// Copies the region into the array of the cells of `whole` at `to`.
+    ///
+    /// # Errors
+    /// `Shape` when that array does not hold the region.
+    ///
+    /// # Safety
+    /// The array must lie at `to` as `lying` says, be writable, and not overlap the view.
+    pub unsafe fn copy_to(&self, whole: &Region, to: *mut u8, lying: &Lying<'_>) -> Result<()> {
+        let from = Side::Packed(&self.held, &self.layout);
+        for transfer in transfers(&self.cell, &self.region, from, lying.side(whole))? {
+            // SAFETY: the view keeps the packed array; the rest is the caller's promise.
+            unsafe { transfer.run(self.base(), to) };
+        }
+        Ok(())
+    }
+}
+
+/// The shape of `region`; it was checked when the region came.
+pub(super) fn shape_of(cell: &Cell, region: &Region) -> Shape {
+    Shape::new(cell.dtype(), region.extents()).unwrap_or(Shape::EMPTY)
+}
+
+/// Memory for a region that the caller fills and then commits; given back when dropped without.
+pub struct RegionLoan {
+    loan: Loan,
+    region: Region,
+    layout: Layout,
+    shape: Shape,
+}
+
+impl RegionLoan {
+    /// The first byte.
+    pub fn start(&mut self) -> *mut u8 {
+        self.loan.start()
+    }
+
+    /// The cells that it is for.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// How they lie, packed.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Extents and type of the cells.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Publishes the region, once. The memory stays mapped until the loan is dropped, but must not be written any more.
+    ///
+    /// # Errors
+    /// `Invalid` when the loan has ended already; `Exists` when the version was sealed meanwhile; `NotFound` when it is
+    /// past; `Gone`.
+    pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
+        self.loan.commit(patience)
+    }
+
+    /// Gives the memory back.
+    pub fn discard(&mut self) {
+        self.loan.discard();
+    }
+}
+
+impl Client {
+    /// How a variable is, once somebody has defined it; with the part of its domain that this service holds.
+    ///
+    /// # Errors
+    /// `Timeout` names who is connected.
+    /// # Blocking
+    /// Until it is defined.
+    pub fn describe(
+        &self,
+        name: Name,
+        patience: Patience<'_>,
+    ) -> Result<(Definition, Region, Vec<(String, String)>)> {
+        match self.ask(Request::Describe { name, within: patience.within }, patience)? {
+            Reply::Defined { definition, part, attributes } => Ok((definition, part, attributes)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Memory for `region`, packed in `layout`.
+    ///
+    /// # Errors
+    /// `NotFound`, `Exists` when the version is past or sealed; `Shape`; `Full`, `Timeout`, `Gone`.
+    /// # Blocking
+    /// When memory is full and the policy is to wait.
+    pub fn lend_region(
+        &self,
+        cell: &Cell,
+        key: Key,
+        region: &Region,
+        layout: Layout,
+        patience: Patience<'_>,
+    ) -> Result<RegionLoan> {
+        let shape = Shape::new(cell.dtype(), region.extents())?;
+        let what = Publication::Piece { key, shape, region: *region, layout };
+        Ok(RegionLoan { loan: self.lend(what, patience)?, region: *region, layout, shape })
+    }
+
+    /// A region of a variable as the service knows it.
+    ///
+    /// # Errors
+    /// As `region_of`.
+    pub fn region(&self, question: &Question, patience: Patience<'_>) -> Result<RegionView> {
+        let (definition, ..) =
+            self.describe(question.name.clone(), Patience { within: Nanos(0), ..patience })?;
+        self.region_of(&definition.cell, question, patience)
+    }
+
+    /// A region of a variable whose cells are `cell`, in the layout that is asked for; without a copy where one piece or
+    /// replica in this node's memory holds it so.
+    ///
+    /// # Errors
+    /// `Timeout` says what is missing and who is connected; `NotFound` when the version is past, or sealed without these
+    /// cells; `Shape` outside the domain; `Gone`.
+    /// # Blocking
+    /// Until the region is complete.
+    pub fn region_of(&self, cell: &Cell, question: &Question, patience: Patience<'_>) -> Result<RegionView> {
+        if let Way::Remote(remote) = self.way()? {
+            let shape = Shape::new(cell.dtype(), question.region.extents())?;
+            let place = |layout: Layout| {
+                let mut words = words_for("stage.get", &shape)?;
+                let into = as_bytes_mut(words.as_mut_ptr(), words.len(), &shape);
+                Ok(((layout, words), into))
+            };
+            let (version, (layout, words)) = remote.get_region(question.clone(), place, patience)?;
+            let keeps = Keeps::Words(words);
+            let view = RegionView {
+                keeps,
+                held: question.region,
+                layout,
+                region: question.region,
+                version,
+                cell: cell.clone(),
+            };
+            return in_layout(view, question.layout);
+        }
+        let (version, found) = self.found(cell, question, patience)?;
+        assemble(cell, question, version, found)
+    }
+
+    /// Copies a region of a variable straight into the array of the cells of `whole` at `to`.
+    ///
+    /// # Errors
+    /// As `region_of`; `Shape` when that array does not hold the region.
+    /// # Blocking
+    /// Until the region is complete.
+    ///
+    /// # Safety
+    /// The array must lie at `to` as `lying` says, be writable, and no two of its elements may share memory.
+    pub unsafe fn region_into(
+        &self,
+        cell: &Cell,
+        question: &Question,
+        (whole, to): (&Region, *mut u8),
+        lying: &Lying<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Version> {
+        let packed = matches!(lying, Lying::Packed(_)) && whole == &question.region;
+        if let Way::Remote(remote) = self.way()? {
+            if packed {
+                let shape = Shape::new(cell.dtype(), question.region.extents())?;
+                let place = |layout: Layout| match question.layout == Some(layout) {
+                    // SAFETY: packed writable memory of that size, by the caller's promise.
+                    true => Ok(((), unsafe { std::slice::from_raw_parts_mut(to, shape.size().0 as usize) })),
+                    false => Err(Error::new(Kind::Protocol, "stage.get", "the answer lies otherwise")),
+                };
+                return remote.get_region(question.clone(), place, patience).map(|(version, ())| version);
+            }
+            let view = self.region_of(cell, question, patience)?;
+            // SAFETY: the caller's promise.
+            unsafe { view.copy_to(whole, to, lying)? };
+            return Ok(view.version);
+        }
+        let (version, found) = self.found(cell, question, patience)?;
+        for (part, view) in &found {
+            for cells in &part.cells {
+                let from = Side::Packed(&part.region, &part.layout);
+                for transfer in transfers(cell, cells, from, lying.side(whole))? {
+                    // SAFETY: the view keeps the packed part; the rest is the caller's promise.
+                    unsafe { transfer.run(view.start(), to) };
+                }
+            }
+        }
+        Ok(version)
+    }
+
+    /// The parts that hold a region, each with its bytes.
+    fn found(
+        &self,
+        cell: &Cell,
+        question: &Question,
+        patience: Patience<'_>,
+    ) -> Result<(Version, Vec<(Part, View)>)> {
+        let deadline = now().after(patience.within);
+        for attempt in 0..TRIES {
+            // The first time as the caller said it, for the message's sake.
+            let within = if attempt == 0 { patience.within } else { deadline.since(now()) };
+            let left = Patience { within, ..patience };
+            let (version, parts) = self.parts(question, left)?;
+            let count = parts.len();
+            let mut found = Vec::with_capacity(count);
+            for part in parts {
+                match self.view_of(cell, &part, left)? {
+                    Some(view) => found.push((part, view)),
+                    None => break,
+                }
+            }
+            if found.len() == count {
+                return Ok((version, found));
+            }
+        }
+        let detail = format!(
+            "region {} of {:?} was dropped or moved {TRIES} times while it was asked for; raise the memory limit",
+            question.region,
+            question.name.as_str()
+        );
+        Err(Error::new(Kind::Timeout, "stage.get", detail))
+    }
+
+    fn parts(&self, question: &Question, patience: Patience<'_>) -> Result<(Version, Vec<Part>)> {
+        let Question { name, which, region, layout, strategy } = question.clone();
+        let wish = Wish::Parts { layout, strategy };
+        let body = Request::Get { name, which, region, wish, within: patience.within };
+        match self.ask(body, patience)? {
+            Reply::Parts { version, parts } => Ok((version, parts)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The bytes of a part, if it is still there.
+    fn view_of(&self, cell: &Cell, part: &Part, patience: Patience<'_>) -> Result<Option<View>> {
+        match (&part.lies, self.way()?) {
+            (Lies::There { address, source, keeper }, _) => {
+                let fetch = || {
+                    let service = self.keeper(address, patience)?;
+                    service.get(source.clone(), Patience { within: Nanos(0), ..patience })
+                };
+                match fetch() {
+                    Ok(view) => Ok(Some(view)),
+                    // Who released it meanwhile says so to the service; who has died is missed there.
+                    Err(e) if e.kind == Kind::Timeout => Ok(None),
+                    Err(e) => Err(Error {
+                        message: format!("stage.get: region {} is kept by {keeper}: {e}", part.region),
+                        ..e
+                    }),
+                }
+            }
+            (Lies::Here { .. }, Way::Shared(shared)) => {
+                Ok(shared.lease_part(part, cell.dtype())?.map(View::Lease))
+            }
+            (Lies::Here { .. }, Way::Remote(_)) => {
+                Err(Error::new(Kind::Protocol, "stage.get", "a part in another node's memory"))
+            }
+        }
+    }
+}
+
+/// `view`, reorganised if it does not lie as `wanted`.
+fn in_layout(view: RegionView, wanted: Option<Layout>) -> Result<RegionView> {
+    let Some(layout) = wanted.filter(|l| *l != view.layout) else { return Ok(view) };
+    let mut words = words_for("stage.get", &view.shape())?;
+    // SAFETY: the words hold the packed region.
+    unsafe { view.copy_to(&view.region, words.as_mut_ptr().cast(), &Lying::Packed(layout))? };
+    let region = view.region;
+    Ok(RegionView { keeps: Keeps::Words(words), held: region, layout, ..view })
+}
+
+/// One view of the region over its parts: the part itself where one holds it as it is wanted, else a copy.
+fn assemble(
+    cell: &Cell,
+    question: &Question,
+    version: Version,
+    mut found: Vec<(Part, View)>,
+) -> Result<RegionView> {
+    let (region, cell) = (question.region, cell.clone());
+    let as_it_is = |part: &Part| {
+        part.region.contains(&region) && question.layout.is_none_or(|wanted| wanted == part.layout)
+    };
+    if found.len() == 1 && as_it_is(&found[0].0) {
+        if let Some((part, view)) = found.pop() {
+            let keeps = Keeps::Viewed(view);
+            return Ok(RegionView { keeps, held: part.region, layout: part.layout, region, version, cell });
+        }
+    }
+    let common = found.first().map(|(p, _)| p.layout).filter(|l| found.iter().all(|(p, _)| p.layout == *l));
+    let layout = question.layout.or(common).unwrap_or_else(|| Layout::right(region.lower().len()));
+    let mut words = words_for("stage.get", &shape_of(&cell, &region))?;
+    for (part, view) in &found {
+        for cells in &part.cells {
+            let (from, to) = (Side::Packed(&part.region, &part.layout), Side::Packed(&region, &layout));
+            for transfer in transfers(&cell, cells, from, to)? {
+                // SAFETY: the view keeps the packed part, the words hold the packed region.
+                unsafe { transfer.run(view.start(), words.as_mut_ptr().cast()) };
+            }
+        }
+    }
+    Ok(RegionView { keeps: Keeps::Words(words), held: region, layout, region, version, cell })
+}
+
+impl Question {
+    /// The question for part of the region.
+    pub(super) fn of_part(&self, region: Region) -> Question {
+        Question { region, ..self.clone() }
+    }
+}
