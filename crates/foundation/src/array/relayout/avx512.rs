@@ -1,0 +1,389 @@
+//! Planes turned in 512-bit registers: a register holds a line of the source, then a line of the target.
+
+use super::planes::{Plane, Stores, DEPTH, LINE};
+use std::arch::x86_64::*;
+use std::ops::IndexMut;
+
+/// So many squares ahead along the source its lines are asked for.
+const AHEAD: usize = 8;
+
+/// As many lines of the source as a line has elements, and how they are turned.
+trait Square {
+    /// Bytes of an element.
+    const SIZE: usize;
+    /// Lines of a square, elements of a line.
+    const LINES: usize = LINE / Self::SIZE;
+    /// The lines.
+    type Lines: Copy + IndexMut<usize, Output = __m512i>;
+    /// A square of zeros.
+    unsafe fn zero() -> Self::Lines;
+    /// Turns rows into columns.
+    unsafe fn turn(lines: &mut Self::Lines);
+}
+
+struct Of<const SIZE: usize>;
+
+/// Copies one plane.
+///
+/// # Safety
+/// As for `planes::turn`; the processor must have AVX-512 F, BW and VBMI.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) unsafe fn turn(plane: &Plane, size: usize, from: *const u8, to: *mut u8, stores: Stores) {
+    // SAFETY: passed on.
+    unsafe {
+        match size {
+            1 => walk::<Of<1>, 1>(plane, from, to, stores),
+            2 => walk::<Of<2>, 1>(plane, from, to, stores),
+            4 => walk::<Of<4>, 2>(plane, from, to, stores),
+            8 => walk::<Of<8>, 2>(plane, from, to, stores),
+            _ => walk::<Of<16>, 2>(plane, from, to, stores),
+        }
+    }
+}
+
+/// Walks along the source, `WIDE` squares side by side in the target.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn walk<S: Square, const WIDE: usize>(plane: &Plane, from: *const u8, to: *mut u8, stores: Stores) {
+    let (depth, length) = (plane.source.count, plane.target.count);
+    let step = WIDE * S::LINES;
+    // What was read of each row of the target and did not fill a line.
+    let mut carried = [const { std::mem::MaybeUninit::<__m512i>::uninit() }; DEPTH];
+    for low in (0..depth).step_by(DEPTH) {
+        let high = depth.min(low + DEPTH);
+        for across in (0..length).step_by(step) {
+            let rows = step.min(length - across);
+            for along in (low..high).step_by(S::LINES) {
+                let columns = S::LINES.min(high - along);
+                let (read, written) = plane.at(along, across, from, to);
+                let next = along + AHEAD * S::LINES;
+                let (ahead, _) = if next < high {
+                    plane.at(next, across, from, to)
+                } else {
+                    plane.at(low + (next - high), across + step, from, to)
+                };
+                let whole = rows == step && columns == S::LINES;
+                // SAFETY: `rows` by `columns` elements of the plane; whether a whole square is there was just asked.
+                unsafe {
+                    let squares = if whole {
+                        whole_squares::<S, WIDE>(read, ahead, plane.target.from)
+                    } else {
+                        partial_squares::<S, WIDE>(read, plane.target.from, rows, columns)
+                    };
+                    let end = rows * S::SIZE;
+                    match stores {
+                        Stores::Streamed if whole => {
+                            write_lines::<S, WIDE, true>(&squares, written, plane.source.to)
+                        }
+                        Stores::Cached if whole => {
+                            write_lines::<S, WIDE, false>(&squares, written, plane.source.to)
+                        }
+                        Stores::Shifted => {
+                            let carried = &mut carried[along - low..];
+                            let (first, last) = (across == 0, across + rows == length);
+                            for column in 0..columns {
+                                let row = row_of::<S, WIDE>(&squares, column);
+                                let to = written.offset(column as isize * plane.source.to as isize);
+                                let before = if first {
+                                    _mm512_setzero_si512()
+                                } else {
+                                    carried[column].assume_init()
+                                };
+                                carried[column].write(row[WIDE - 1]);
+                                if first || last {
+                                    write_edge(row, before, to, first, end);
+                                } else {
+                                    write_shifted(row, before, to);
+                                }
+                            }
+                        }
+                        _ => {
+                            for column in 0..columns {
+                                let to = written.offset(column as isize * plane.source.to as isize);
+                                write_masked(row_of::<S, WIDE>(&squares, column), to, end);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn whole_squares<S: Square, const WIDE: usize>(
+    from: *const u8,
+    ahead: *const u8,
+    step: i64,
+) -> [S::Lines; WIDE] {
+    // SAFETY: the caller passes the first of so many whole lines; asking for a line ahead cannot fail.
+    unsafe {
+        let mut squares = [S::zero(); WIDE];
+        for (i, square) in squares.iter_mut().enumerate() {
+            for line in 0..S::LINES {
+                let offset = (i * S::LINES + line) as isize * step as isize;
+                _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_offset(offset).cast());
+                square[line] = _mm512_loadu_si512(from.offset(offset).cast());
+            }
+            S::turn(square);
+        }
+        squares
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn partial_squares<S: Square, const WIDE: usize>(
+    from: *const u8,
+    step: i64,
+    rows: usize,
+    columns: usize,
+) -> [S::Lines; WIDE] {
+    // SAFETY: only `rows` lines are touched, and of them only `columns` elements: the others are masked out.
+    unsafe {
+        let mask = first(columns * S::SIZE);
+        let mut squares = [S::zero(); WIDE];
+        for (i, square) in squares.iter_mut().enumerate() {
+            for line in 0..S::LINES.min(rows.saturating_sub(i * S::LINES)) {
+                let offset = (i * S::LINES + line) as isize * step as isize;
+                square[line] = _mm512_maskz_loadu_epi8(mask, from.offset(offset).cast());
+            }
+            S::turn(square);
+        }
+        squares
+    }
+}
+
+/// The lowest `bytes` bits.
+#[inline(always)]
+fn first(bytes: usize) -> u64 {
+    if bytes >= LINE {
+        u64::MAX
+    } else {
+        (1 << bytes) - 1
+    }
+}
+
+/// What all squares have of one row of the target.
+#[inline(always)]
+unsafe fn row_of<S: Square, const WIDE: usize>(squares: &[S::Lines; WIDE], column: usize) -> [__m512i; WIDE] {
+    std::array::from_fn(|i| squares[i][column])
+}
+
+#[inline(always)]
+unsafe fn write_lines<S: Square, const WIDE: usize, const STREAMED: bool>(
+    squares: &[S::Lines; WIDE],
+    to: *mut u8,
+    step: i64,
+) {
+    for column in 0..S::LINES {
+        for (i, square) in squares.iter().enumerate() {
+            // SAFETY: whole lines of the caller's plane, aligned when they are streamed.
+            unsafe {
+                let to = to.offset(column as isize * step as isize).add(i * LINE).cast();
+                if STREAMED {
+                    _mm512_stream_si512(to, square[column]);
+                } else {
+                    _mm512_storeu_si512(to, square[column]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn write_masked<const WIDE: usize>(row: [__m512i; WIDE], to: *mut u8, end: usize) {
+    for (i, line) in row.into_iter().enumerate() {
+        // SAFETY: only the `end` bytes of the caller's plane are written.
+        unsafe {
+            _mm512_mask_storeu_epi8(
+                to.wrapping_add(i * LINE).cast(),
+                first(end.saturating_sub(i * LINE)),
+                line,
+            )
+        };
+    }
+}
+
+/// The line of the target that ends `phase` bytes into `line`, of which `before` was the one before.
+#[inline(always)]
+unsafe fn joined(before: __m512i, line: __m512i, phase: usize) -> __m512i {
+    // SAFETY: the caller runs with AVX-512 F, BW and VBMI.
+    unsafe {
+        let count = _mm512_set_epi8(
+            63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40,
+            39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+            15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0,
+        );
+        let index = _mm512_add_epi8(count, _mm512_set1_epi8((LINE - phase) as i8));
+        _mm512_permutex2var_epi8(before, index, line)
+    }
+}
+
+/// Streams the lines of the target that `row`, which begins at `to`, completes.
+#[inline(always)]
+unsafe fn write_shifted<const WIDE: usize>(row: [__m512i; WIDE], before: __m512i, to: *mut u8) {
+    let phase = to as usize % LINE;
+    let mut before = before;
+    for (i, line) in row.into_iter().enumerate() {
+        // SAFETY: an aligned line that the row before and this one fill.
+        unsafe { _mm512_stream_si512(to.sub(phase).add(i * LINE).cast(), joined(before, line, phase)) };
+        before = line;
+    }
+}
+
+/// As `write_shifted` where a row of the target begins (`starts`) or where its last `end` bytes are in `row`.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn write_edge<const WIDE: usize>(
+    row: [__m512i; WIDE],
+    before: __m512i,
+    to: *mut u8,
+    starts: bool,
+    end: usize,
+) {
+    let phase = to as usize % LINE;
+    let ends = end + phase;
+    let mut before = before;
+    for i in 0..=WIDE {
+        let line = if i < WIDE { row[i] } else { _mm512_setzero_si512() };
+        let head = if starts && i == 0 { first(phase) } else { 0 };
+        let mask = first(ends.saturating_sub(i * LINE)) & !head;
+        let to = to.wrapping_sub(phase).wrapping_add(i * LINE);
+        // SAFETY: of the aligned line only bytes of the caller's plane are written.
+        unsafe {
+            let whole = joined(before, line, phase);
+            if mask == u64::MAX {
+                _mm512_stream_si512(to.cast(), whole);
+            } else if mask != 0 {
+                _mm512_mask_storeu_epi8(to.cast(), mask, whole);
+            }
+        }
+        before = line;
+    }
+}
+
+/// Turns eight lines of eight 8-byte words.
+#[inline(always)]
+unsafe fn turn_words(lines: [__m512i; 8]) -> [__m512i; 8] {
+    // SAFETY: the caller runs with AVX-512 F.
+    unsafe {
+        // pairs of lines: words of even places, then of odd ones
+        let low = |i: usize| _mm512_unpacklo_epi64(lines[i], lines[i + 1]);
+        let high = |i: usize| _mm512_unpackhi_epi64(lines[i], lines[i + 1]);
+        let (even, odd) = ([low(0), low(2), low(4), low(6)], [high(0), high(2), high(4), high(6)]);
+        let (even, odd) = (turn_quarters(even), turn_quarters(odd));
+        [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]]
+    }
+}
+
+/// Turns four lines of four 16-byte words.
+#[inline(always)]
+unsafe fn turn_quarters(lines: [__m512i; 4]) -> [__m512i; 4] {
+    // SAFETY: the caller runs with AVX-512 F.
+    unsafe {
+        let [a, b, c, d] = lines;
+        let (ab, cd) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0x88>(c, d));
+        let (ab_odd, cd_odd) = (_mm512_shuffle_i64x2::<0xdd>(a, b), _mm512_shuffle_i64x2::<0xdd>(c, d));
+        [
+            _mm512_shuffle_i64x2::<0x88>(ab, cd),
+            _mm512_shuffle_i64x2::<0x88>(ab_odd, cd_odd),
+            _mm512_shuffle_i64x2::<0xdd>(ab, cd),
+            _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd),
+        ]
+    }
+}
+
+/// Turns eight lines whose 8-byte words hold several elements: line `w` of the result has the elements of word `w`, those
+/// of the same column side by side.
+#[inline(always)]
+unsafe fn turn_words_of<const SIZE: usize>(lines: [__m512i; 8]) -> [__m512i; 8] {
+    let inside = 8 / SIZE;
+    let index: [u8; LINE] = std::array::from_fn(|byte| {
+        let (element, rest) = (byte / SIZE, byte % SIZE);
+        let (column, line) = (element / 8, element % 8);
+        ((line * inside + column) * SIZE + rest) as u8
+    });
+    // SAFETY: the caller runs with AVX-512 F and VBMI.
+    unsafe {
+        let index = _mm512_loadu_si512(index.as_ptr().cast());
+        turn_words(lines).map(|line| _mm512_permutexvar_epi8(index, line))
+    }
+}
+
+macro_rules! lines_of {
+    ($count:literal) => {
+        const SIZE: usize = LINE / $count;
+        type Lines = [__m512i; $count];
+        #[inline(always)]
+        unsafe fn zero() -> Self::Lines {
+            // SAFETY: the caller runs with AVX-512 F.
+            unsafe { [_mm512_setzero_si512(); $count] }
+        }
+    };
+}
+
+impl Square for Of<16> {
+    lines_of!(4);
+    #[inline(always)]
+    unsafe fn turn(lines: &mut Self::Lines) {
+        // SAFETY: passed on.
+        *lines = unsafe { turn_quarters(*lines) };
+    }
+}
+
+impl Square for Of<8> {
+    lines_of!(8);
+    #[inline(always)]
+    unsafe fn turn(lines: &mut Self::Lines) {
+        // SAFETY: passed on.
+        *lines = unsafe { turn_words(*lines) };
+    }
+}
+
+impl Square for Of<4> {
+    lines_of!(16);
+    #[inline(always)]
+    unsafe fn turn(lines: &mut Self::Lines) {
+        // SAFETY: the caller runs with AVX-512 F and VBMI.
+        unsafe {
+            let low = turn_words_of::<4>(std::array::from_fn(|i| lines[i]));
+            let high = turn_words_of::<4>(std::array::from_fn(|i| lines[8 + i]));
+            for word in 0..8 {
+                lines[2 * word] = _mm512_shuffle_i64x2::<0x44>(low[word], high[word]);
+                lines[2 * word + 1] = _mm512_shuffle_i64x2::<0xee>(low[word], high[word]);
+            }
+        }
+    }
+}
+
+impl Square for Of<2> {
+    lines_of!(32);
+    #[inline(always)]
+    unsafe fn turn(lines: &mut Self::Lines) {
+        // SAFETY: the caller runs with AVX-512 F and VBMI.
+        unsafe {
+            let groups: [[__m512i; 8]; 4] =
+                std::array::from_fn(|g| turn_words_of::<2>(std::array::from_fn(|i| lines[8 * g + i])));
+            for word in 0..8 {
+                let turned = turn_quarters(std::array::from_fn(|g| groups[g][word]));
+                lines[4 * word..4 * word + 4].copy_from_slice(&turned);
+            }
+        }
+    }
+}
+
+impl Square for Of<1> {
+    lines_of!(64);
+    #[inline(always)]
+    unsafe fn turn(lines: &mut Self::Lines) {
+        // SAFETY: the caller runs with AVX-512 F and VBMI.
+        unsafe {
+            let groups: [[__m512i; 8]; 8] =
+                std::array::from_fn(|g| turn_words_of::<1>(std::array::from_fn(|i| lines[8 * g + i])));
+            for word in 0..8 {
+                let turned = turn_words(std::array::from_fn(|g| groups[g][word]));
+                lines[8 * word..8 * word + 8].copy_from_slice(&turned);
+            }
+        }
+    }
+}

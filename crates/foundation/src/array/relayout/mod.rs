@@ -1,0 +1,24 @@
+//! Copies between strided arrays at the speed of memory: planned once, run as often as wanted.
+//!
+//! A plan drops and merges axes until what is left is one of three things: rows that are contiguous on both sides
+//! (`rows`), planes whose fastest axis differs between source and target, turned square by square in registers
+//! (`planes`, with `avx512` or `avx2` where the processor has them), or elements with gaps on both sides (`elements`).
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod axes;
+mod elements;
+mod instructions;
+mod packed;
+mod plan;
+mod planes;
+mod records;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use packed::{gather, scatter};
+pub use plan::{Part, Plan};
+pub use records::{Arrangement, Field, Records};
