@@ -1,5 +1,6 @@
 //! Planes turned in 512-bit registers: a register holds a line of the source, then a line of the target.
 
+use super::interleaved;
 use super::planes::{Plane, Stores, DEPTH, LINE};
 use std::arch::x86_64::*;
 use std::ops::IndexMut;
@@ -23,83 +24,112 @@ trait Square {
 
 struct Of<const SIZE: usize>;
 
-/// Copies one plane.
+/// Copies one plane; `next` is where the source of the next one begins.
 ///
 /// # Safety
 /// As for `planes::turn`; the processor must have AVX-512 F, BW and VBMI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-pub(super) unsafe fn turn(plane: &Plane, size: usize, from: *const u8, to: *mut u8, stores: Stores) {
+pub(super) unsafe fn turn(
+    plane: &Plane,
+    size: usize,
+    from: *const u8,
+    to: *mut u8,
+    next: *const u8,
+    stores: Stores,
+    streamed: bool,
+) {
     // SAFETY: passed on.
     unsafe {
+        let (plane, from, to) = &interleaved::turn(plane, size, from, to, streamed);
+        let (from, to) = (*from, *to);
         match size {
-            1 => walk::<Of<1>, 1>(plane, from, to, stores),
-            2 => walk::<Of<2>, 1>(plane, from, to, stores),
-            4 => walk::<Of<4>, 2>(plane, from, to, stores),
-            8 => walk::<Of<8>, 2>(plane, from, to, stores),
-            _ => walk::<Of<16>, 2>(plane, from, to, stores),
+            1 => walk::<Of<1>, 1>(plane, from, to, next, stores),
+            2 => walk::<Of<2>, 1>(plane, from, to, next, stores),
+            4 => walk::<Of<4>, 2>(plane, from, to, next, stores),
+            8 => walk::<Of<8>, 2>(plane, from, to, next, stores),
+            _ => walk::<Of<16>, 2>(plane, from, to, next, stores),
         }
     }
 }
 
 /// Walks along the source, `WIDE` squares side by side in the target.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-unsafe fn walk<S: Square, const WIDE: usize>(plane: &Plane, from: *const u8, to: *mut u8, stores: Stores) {
+unsafe fn walk<S: Square, const WIDE: usize>(
+    plane: &Plane,
+    from: *const u8,
+    to: *mut u8,
+    next: *const u8,
+    stores: Stores,
+) {
     let (depth, length) = (plane.source.count, plane.target.count);
-    let step = WIDE * S::LINES;
+    let (step, across_step) = (WIDE * S::LINES, plane.source.to as isize);
     // What was read of each row of the target and did not fill a line.
     let mut carried = [const { std::mem::MaybeUninit::<__m512i>::uninit() }; DEPTH];
     for low in (0..depth).step_by(DEPTH) {
         let high = depth.min(low + DEPTH);
         for across in (0..length).step_by(step) {
             let rows = step.min(length - across);
-            for along in (low..high).step_by(S::LINES) {
-                let columns = S::LINES.min(high - along);
-                let (read, written) = plane.at(along, across, from, to);
-                let next = along + AHEAD * S::LINES;
-                let (ahead, _) = if next < high {
-                    plane.at(next, across, from, to)
-                } else {
-                    plane.at(low + (next - high), across + step, from, to)
-                };
+            let (first, last) = (across == 0, across + rows == length);
+            let (read, written) = plane.at(low, across, from, to);
+            // where the source is walked after this
+            let follows = match (last, high == depth) {
+                (false, _) => plane.at(low, across + step, from, to).0,
+                (true, false) => plane.at(high, 0, from, to).0,
+                (true, true) => next,
+            };
+            for along in (0..high - low).step_by(S::LINES) {
+                let columns = S::LINES.min(high - low - along);
+                let source = read.wrapping_add(along * S::SIZE);
+                let target = written.wrapping_offset(along as isize * across_step);
                 let whole = rows == step && columns == S::LINES;
-                // SAFETY: `rows` by `columns` elements of the plane; whether a whole square is there was just asked.
+                // SAFETY: `rows` by `columns` elements of the plane; whether whole squares are there is asked before.
                 unsafe {
                     let squares = if whole {
-                        whole_squares::<S, WIDE>(read, ahead, plane.target.from)
+                        let ahead = along + AHEAD * S::LINES;
+                        let ahead = match ahead.checked_sub(high - low) {
+                            None => read.wrapping_add(ahead * S::SIZE),
+                            Some(beyond) => follows.wrapping_add(beyond * S::SIZE),
+                        };
+                        whole_squares::<S, WIDE>(source, ahead, plane.target.from)
                     } else {
-                        partial_squares::<S, WIDE>(read, plane.target.from, rows, columns)
+                        partial_squares::<S, WIDE>(source, plane.target.from, rows, columns)
                     };
                     let end = rows * S::SIZE;
+                    let place = |column: usize| target.wrapping_offset(column as isize * across_step);
                     match stores {
                         Stores::Streamed if whole => {
-                            write_lines::<S, WIDE, true>(&squares, written, plane.source.to)
+                            write_lines::<S, WIDE, true>(&squares, target, plane.source.to)
                         }
                         Stores::Cached if whole => {
-                            write_lines::<S, WIDE, false>(&squares, written, plane.source.to)
+                            write_lines::<S, WIDE, false>(&squares, target, plane.source.to)
+                        }
+                        Stores::Shifted if !first && !last => {
+                            for column in 0..S::LINES {
+                                if column < columns {
+                                    let row = row_of::<S, WIDE>(&squares, column);
+                                    let carried = &mut carried[along + column];
+                                    write_shifted(row, carried.assume_init(), place(column));
+                                    carried.write(row[WIDE - 1]);
+                                }
+                            }
                         }
                         Stores::Shifted => {
-                            let carried = &mut carried[along - low..];
-                            let (first, last) = (across == 0, across + rows == length);
-                            for column in 0..columns {
-                                let row = row_of::<S, WIDE>(&squares, column);
-                                let to = written.offset(column as isize * plane.source.to as isize);
-                                let before = if first {
-                                    _mm512_setzero_si512()
-                                } else {
-                                    carried[column].assume_init()
-                                };
-                                carried[column].write(row[WIDE - 1]);
-                                if first || last {
-                                    write_edge(row, before, to, first, end);
-                                } else {
-                                    write_shifted(row, before, to);
+                            for column in 0..S::LINES {
+                                if column < columns {
+                                    let row = row_of::<S, WIDE>(&squares, column);
+                                    let carried = &mut carried[along + column];
+                                    let before =
+                                        if first { _mm512_setzero_si512() } else { carried.assume_init() };
+                                    write_edge(row, before, place(column), first, end);
+                                    carried.write(row[WIDE - 1]);
                                 }
                             }
                         }
                         _ => {
-                            for column in 0..columns {
-                                let to = written.offset(column as isize * plane.source.to as isize);
-                                write_masked(row_of::<S, WIDE>(&squares, column), to, end);
+                            for column in 0..S::LINES {
+                                if column < columns {
+                                    write_masked(row_of::<S, WIDE>(&squares, column), place(column), end);
+                                }
                             }
                         }
                     }
@@ -130,22 +160,26 @@ unsafe fn whole_squares<S: Square, const WIDE: usize>(
     }
 }
 
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+#[inline(always)]
 unsafe fn partial_squares<S: Square, const WIDE: usize>(
     from: *const u8,
     step: i64,
     rows: usize,
     columns: usize,
 ) -> [S::Lines; WIDE] {
-    // SAFETY: only `rows` lines are touched, and of them only `columns` elements: the others are masked out.
+    // SAFETY: only `rows` lines are read, and of them only `columns` elements: the others are masked out.
     unsafe {
         let mask = first(columns * S::SIZE);
         let mut squares = [S::zero(); WIDE];
         for (i, square) in squares.iter_mut().enumerate() {
-            for line in 0..S::LINES.min(rows.saturating_sub(i * S::LINES)) {
-                let offset = (i * S::LINES + line) as isize * step as isize;
-                square[line] = _mm512_maskz_loadu_epi8(mask, from.offset(offset).cast());
+            if i * S::LINES >= rows {
+                break;
+            }
+            for line in 0..S::LINES {
+                let row = i * S::LINES + line;
+                // the address stays one that is there, though nothing would be read: a fault is dear even when masked
+                let line_at = from.offset(row.min(rows - 1) as isize * step as isize);
+                square[line] = _mm512_maskz_loadu_epi8(if row < rows { mask } else { 0 }, line_at.cast());
             }
             S::turn(square);
         }
@@ -232,8 +266,7 @@ unsafe fn write_shifted<const WIDE: usize>(row: [__m512i; WIDE], before: __m512i
 }
 
 /// As `write_shifted` where a row of the target begins (`starts`) or where its last `end` bytes are in `row`.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+#[inline(always)]
 unsafe fn write_edge<const WIDE: usize>(
     row: [__m512i; WIDE],
     before: __m512i,
@@ -244,8 +277,9 @@ unsafe fn write_edge<const WIDE: usize>(
     let phase = to as usize % LINE;
     let ends = end + phase;
     let mut before = before;
-    for i in 0..=WIDE {
-        let line = if i < WIDE { row[i] } else { _mm512_setzero_si512() };
+    // SAFETY: the processor has the instructions.
+    let nothing = unsafe { _mm512_setzero_si512() };
+    for (i, line) in row.into_iter().chain([nothing]).enumerate() {
         let head = if starts && i == 0 { first(phase) } else { 0 };
         let mask = first(ends.saturating_sub(i * LINE)) & !head;
         let to = to.wrapping_sub(phase).wrapping_add(i * LINE);

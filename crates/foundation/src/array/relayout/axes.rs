@@ -4,7 +4,7 @@ use crate::array::MAX_DIMS;
 
 /// One axis: how many steps, and how far a step goes on each side in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
+pub(in crate::array) struct Axis {
     pub count: usize,
     pub from: i64,
     pub to: i64,
@@ -28,7 +28,7 @@ impl Axis {
 
 /// Up to eight axes, without a heap allocation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axes {
+pub(in crate::array) struct Axes {
     len: usize,
     all: [Axis; MAX_DIMS],
 }
@@ -82,24 +82,34 @@ impl Axes {
     }
 }
 
-/// Calls `inner` with both addresses at every position of `axes`, the last axis fastest. No axis may be empty.
+/// Calls `inner` with both addresses at every position of `axes`, the last axis fastest, and with where the source goes on
+/// after it. No axis may be empty.
 #[inline(always)]
-pub(super) fn each(axes: &[Axis], from: *const u8, to: *mut u8, mut inner: impl FnMut(*const u8, *mut u8)) {
-    let (mut from, mut to) = (from, to);
+pub(in crate::array) fn each(
+    axes: &[Axis],
+    from: *const u8,
+    to: *mut u8,
+    mut inner: impl FnMut(*const u8, *mut u8, *const u8),
+) {
     let mut at = [0; MAX_DIMS];
+    let (mut from, mut to) = (from, to);
     loop {
-        inner(from, to);
-        let mut axes = axes.iter().enumerate().rev();
-        loop {
-            let Some((i, axis)) = axes.next() else { return };
+        let (mut next, mut next_to, mut more) = (from, to, false);
+        for (i, axis) in axes.iter().enumerate().rev() {
             at[i] += 1;
-            let steps = if at[i] < axis.count { 1 } else { 1 - at[i] as i64 };
-            from = from.wrapping_offset((steps * axis.from) as isize);
-            to = to.wrapping_offset((steps * axis.to) as isize);
-            if at[i] < axis.count {
+            more = at[i] < axis.count;
+            let steps = if more { 1 } else { 1 - axis.count as i64 };
+            next = next.wrapping_offset((steps * axis.from) as isize);
+            next_to = next_to.wrapping_offset((steps * axis.to) as isize);
+            if more {
                 break;
             }
             at[i] = 0;
         }
+        inner(from, to, next);
+        if !more {
+            return;
+        }
+        (from, to) = (next, next_to);
     }
 }

@@ -11,6 +11,8 @@ mod avx512;
 mod axes;
 mod elements;
 mod instructions;
+#[cfg(target_arch = "x86_64")]
+mod interleaved;
 mod packed;
 mod plan;
 mod planes;
@@ -19,6 +21,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub(super) use axes::{each, Axes, Axis};
 pub use packed::{gather, scatter};
 pub use plan::{Part, Plan};
 pub use records::{Arrangement, Field, Records};

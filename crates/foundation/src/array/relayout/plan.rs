@@ -118,7 +118,7 @@ impl Plan {
                     planes::turn(outer, plane, *size, from, to, streamed, self.instructions)
                 }
                 Way::Elements(plane, size) => {
-                    each(outer, from, to, |from, to| elements::copy(plane, *size, from, to))
+                    each(outer, from, to, |from, to, _| elements::copy(plane, *size, from, to))
                 }
             }
         }

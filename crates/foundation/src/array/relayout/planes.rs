@@ -73,12 +73,12 @@ pub(super) unsafe fn turn(
     instructions: Instructions,
 ) {
     let stores = Stores::of(plane, outer, size, to, streamed);
-    each(outer, from, to, |from, to| {
+    each(outer, from, to, |from, to, next| {
         // SAFETY: the caller's promise for this position; the processor has the instructions.
         unsafe {
             match instructions {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => super::avx512::turn(plane, size, from, to, stores),
+                Instructions::Avx512 => super::avx512::turn(plane, size, from, to, next, stores, streamed),
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx2 => super::avx2::turn(plane, size, from, to, stores),
                 Instructions::Plain => elements::copy(plane, size, from, to),
@@ -86,7 +86,7 @@ pub(super) unsafe fn turn(
         }
     });
     #[cfg(target_arch = "x86_64")]
-    if stores != Stores::Cached {
+    if streamed {
         // SAFETY: makes streamed stores visible in order; needs nothing.
         unsafe { std::arch::x86_64::_mm_sfence() };
     }

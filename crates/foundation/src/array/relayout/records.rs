@@ -71,7 +71,7 @@ impl Records {
         let end = checked(fields, &[from, to])?;
         let groups = grouped(fields);
         let per_block = if groups.len() == 1 { count } else { (BLOCK / end.max(1)).clamp(1, count.max(1)) };
-        let blocks = if per_block == 0 { 0 } else { count / per_block };
+        let blocks = count.checked_div(per_block).unwrap_or(0);
         let plan = |group: &[Field], records: u64| {
             let size = group[0].size;
             let strides = |side| match side {

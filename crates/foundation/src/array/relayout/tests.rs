@@ -33,7 +33,7 @@ fn side(element: u32, extents: &[u64], keys: &[(u8, u8, bool)], skip: usize) -> 
         strides[i] = if backwards { -step } else { step };
         let reach = step * (extents[i].max(1) as i64 - 1);
         begin += if backwards { reach as usize } else { 0 };
-        step = reach + step;
+        step += reach;
     }
     Side { strides, begin, span: skip + step as usize + 64 }
 }
