@@ -16,8 +16,13 @@
 //! ```
 
 pub mod limits;
+mod relayout;
 
-pub use thalweg_foundation::array::{DType, Extents, Layout, Shape};
+pub use relayout::relayout;
+pub use thalweg_foundation::array::{
+    gather, scatter, Arrangement, DType, Extents, Field, Histogram, Layout, Number, Part, Plan, Records,
+    Shape, Sum, Summary,
+};
 pub use thalweg_foundation::base::{Key, Name};
 pub use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
 pub use thalweg_services::server::{Server, Settings};
