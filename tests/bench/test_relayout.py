@@ -51,7 +51,7 @@ def test_the_page_needs_no_other_file(tmp_path: Path) -> None:
         (["--dtype", "complex512"], "--dtype 'complex512' is no type of NumPy"),
         (["--dtype", "O"], "--dtype 'O'; accepted are bool, int, uint, float and complex"),
         (["--implementations", "thalweg,magic"], "no 'magic'; there are thalweg, memcpy, numpy, naive"),
-        (["--dtype", "longcomplex"], "naive has no loop for complex256"),
+        (["--dtype", "clongdouble"], "naive has no loop for complex256"),
         (["--threads", "1,none"], "--threads: 'none' is no whole number from 1 to 1024"),
         (["--pages", "medium"], "--pages is 'medium'; accepted are huge and small"),
         (["--out", "out.gif"], "--out out.gif ends in '.gif'; accepted are .png and .html"),

@@ -1,7 +1,6 @@
 //! Planes turned in 512-bit registers: a register holds a line of the source, then a line of the target.
 
-use super::interleaved;
-use super::planes::{Plane, Stores, DEPTH, LINE};
+use super::planes::{Places, Stores, DEPTH, LINE};
 use std::arch::x86_64::*;
 use std::ops::IndexMut;
 
@@ -30,18 +29,15 @@ struct Of<const SIZE: usize>;
 /// As for `planes::turn`; the processor must have AVX-512 F, BW and VBMI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) unsafe fn turn(
-    plane: &Plane,
+    plane: &impl Places,
     size: usize,
     from: *const u8,
     to: *mut u8,
     next: *const u8,
     stores: Stores,
-    streamed: bool,
 ) {
     // SAFETY: passed on.
     unsafe {
-        let (plane, from, to) = &interleaved::turn(plane, size, from, to, streamed);
-        let (from, to) = (*from, *to);
         match size {
             1 => walk::<Of<1>, 1>(plane, from, to, next, stores),
             2 => walk::<Of<2>, 1>(plane, from, to, next, stores),
@@ -55,14 +51,14 @@ pub(super) unsafe fn turn(
 /// Walks along the source, `WIDE` squares side by side in the target.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn walk<S: Square, const WIDE: usize>(
-    plane: &Plane,
+    plane: &impl Places,
     from: *const u8,
     to: *mut u8,
     next: *const u8,
     stores: Stores,
 ) {
-    let (depth, length) = (plane.source.count, plane.target.count);
-    let (step, across_step) = (WIDE * S::LINES, plane.source.to as isize);
+    let (depth, length) = (plane.depth(), plane.length());
+    let step = WIDE * S::LINES;
     // What was read of each row of the target and did not fill a line.
     let mut carried = [const { std::mem::MaybeUninit::<__m512i>::uninit() }; DEPTH];
     for low in (0..depth).step_by(DEPTH) {
@@ -70,44 +66,39 @@ unsafe fn walk<S: Square, const WIDE: usize>(
         for across in (0..length).step_by(step) {
             let rows = step.min(length - across);
             let (first, last) = (across == 0, across + rows == length);
-            let (read, written) = plane.at(low, across, from, to);
             // where the source is walked after this
             let follows = match (last, high == depth) {
-                (false, _) => plane.at(low, across + step, from, to).0,
-                (true, false) => plane.at(high, 0, from, to).0,
-                (true, true) => next,
+                (false, _) => (from.wrapping_add(low * S::SIZE), across + step),
+                (true, false) => (from.wrapping_add(high * S::SIZE), 0),
+                (true, true) => (next, 0),
             };
-            for along in (0..high - low).step_by(S::LINES) {
-                let columns = S::LINES.min(high - low - along);
-                let source = read.wrapping_add(along * S::SIZE);
-                let target = written.wrapping_offset(along as isize * across_step);
+            let target = to.wrapping_add(across * S::SIZE);
+            for along in (low..high).step_by(S::LINES) {
+                let columns = S::LINES.min(high - along);
+                let source = from.wrapping_add(along * S::SIZE);
                 let whole = rows == step && columns == S::LINES;
+                let place = |column: usize| target.wrapping_offset(plane.column(along + column));
                 // SAFETY: `rows` by `columns` elements of the plane; whether whole squares are there is asked before.
                 unsafe {
                     let squares = if whole {
                         let ahead = along + AHEAD * S::LINES;
-                        let ahead = match ahead.checked_sub(high - low) {
-                            None => read.wrapping_add(ahead * S::SIZE),
-                            Some(beyond) => follows.wrapping_add(beyond * S::SIZE),
+                        let ahead = match ahead.checked_sub(high) {
+                            None => (from.wrapping_add(ahead * S::SIZE), across),
+                            Some(beyond) => (follows.0.wrapping_add(beyond * S::SIZE), follows.1),
                         };
-                        whole_squares::<S, WIDE>(source, ahead, plane.target.from)
+                        whole_squares::<S, WIDE>(plane, source, across, ahead)
                     } else {
-                        partial_squares::<S, WIDE>(source, plane.target.from, rows, columns)
+                        partial_squares::<S, WIDE>(plane, source, across, rows, columns)
                     };
                     let end = rows * S::SIZE;
-                    let place = |column: usize| target.wrapping_offset(column as isize * across_step);
                     match stores {
-                        Stores::Streamed if whole => {
-                            write_lines::<S, WIDE, true>(&squares, target, plane.source.to)
-                        }
-                        Stores::Cached if whole => {
-                            write_lines::<S, WIDE, false>(&squares, target, plane.source.to)
-                        }
+                        Stores::Streamed if whole => write_lines::<S, WIDE, true>(&squares, place),
+                        Stores::Cached if whole => write_lines::<S, WIDE, false>(&squares, place),
                         Stores::Shifted if !first && !last => {
                             for column in 0..S::LINES {
                                 if column < columns {
                                     let row = row_of::<S, WIDE>(&squares, column);
-                                    let carried = &mut carried[along + column];
+                                    let carried = &mut carried[along - low + column];
                                     write_shifted(row, carried.assume_init(), place(column));
                                     carried.write(row[WIDE - 1]);
                                 }
@@ -117,7 +108,7 @@ unsafe fn walk<S: Square, const WIDE: usize>(
                             for column in 0..S::LINES {
                                 if column < columns {
                                     let row = row_of::<S, WIDE>(&squares, column);
-                                    let carried = &mut carried[along + column];
+                                    let carried = &mut carried[along - low + column];
                                     let before =
                                         if first { _mm512_setzero_si512() } else { carried.assume_init() };
                                     write_edge(row, before, place(column), first, end);
@@ -139,20 +130,22 @@ unsafe fn walk<S: Square, const WIDE: usize>(
     }
 }
 
+/// Reads the squares whose first row is `across`; asks for the lines that begin `ahead`: at an address, from a row on.
 #[inline(always)]
 unsafe fn whole_squares<S: Square, const WIDE: usize>(
+    plane: &impl Places,
     from: *const u8,
-    ahead: *const u8,
-    step: i64,
+    across: usize,
+    ahead: (*const u8, usize),
 ) -> [S::Lines; WIDE] {
     // SAFETY: the caller passes the first of so many whole lines; asking for a line ahead cannot fail.
     unsafe {
         let mut squares = [S::zero(); WIDE];
         for (i, square) in squares.iter_mut().enumerate() {
             for line in 0..S::LINES {
-                let offset = (i * S::LINES + line) as isize * step as isize;
-                _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_offset(offset).cast());
-                square[line] = _mm512_loadu_si512(from.offset(offset).cast());
+                let row = i * S::LINES + line;
+                _mm_prefetch::<_MM_HINT_T0>(ahead.0.wrapping_offset(plane.row(ahead.1 + row)).cast());
+                square[line] = _mm512_loadu_si512(from.offset(plane.row(across + row)).cast());
             }
             S::turn(square);
         }
@@ -162,8 +155,9 @@ unsafe fn whole_squares<S: Square, const WIDE: usize>(
 
 #[inline(always)]
 unsafe fn partial_squares<S: Square, const WIDE: usize>(
+    plane: &impl Places,
     from: *const u8,
-    step: i64,
+    across: usize,
     rows: usize,
     columns: usize,
 ) -> [S::Lines; WIDE] {
@@ -178,7 +172,7 @@ unsafe fn partial_squares<S: Square, const WIDE: usize>(
             for line in 0..S::LINES {
                 let row = i * S::LINES + line;
                 // the address stays one that is there, though nothing would be read: a fault is dear even when masked
-                let line_at = from.offset(row.min(rows - 1) as isize * step as isize);
+                let line_at = from.offset(plane.row(across + row.min(rows - 1)));
                 square[line] = _mm512_maskz_loadu_epi8(if row < rows { mask } else { 0 }, line_at.cast());
             }
             S::turn(square);
@@ -200,20 +194,24 @@ fn first(bytes: usize) -> u64 {
 /// What all squares have of one row of the target.
 #[inline(always)]
 unsafe fn row_of<S: Square, const WIDE: usize>(squares: &[S::Lines; WIDE], column: usize) -> [__m512i; WIDE] {
-    std::array::from_fn(|i| squares[i][column])
+    // SAFETY: the caller runs with AVX-512 F.
+    let mut row = [unsafe { _mm512_setzero_si512() }; WIDE];
+    for (line, square) in row.iter_mut().zip(squares) {
+        *line = square[column];
+    }
+    row
 }
 
 #[inline(always)]
 unsafe fn write_lines<S: Square, const WIDE: usize, const STREAMED: bool>(
     squares: &[S::Lines; WIDE],
-    to: *mut u8,
-    step: i64,
+    place: impl Fn(usize) -> *mut u8,
 ) {
     for column in 0..S::LINES {
         for (i, square) in squares.iter().enumerate() {
             // SAFETY: whole lines of the caller's plane, aligned when they are streamed.
             unsafe {
-                let to = to.offset(column as isize * step as isize).add(i * LINE).cast();
+                let to = place(column).add(i * LINE).cast();
                 if STREAMED {
                     _mm512_stream_si512(to, square[column]);
                 } else {
@@ -258,10 +256,10 @@ unsafe fn joined(before: __m512i, line: __m512i, phase: usize) -> __m512i {
 unsafe fn write_shifted<const WIDE: usize>(row: [__m512i; WIDE], before: __m512i, to: *mut u8) {
     let phase = to as usize % LINE;
     let mut before = before;
-    for (i, line) in row.into_iter().enumerate() {
+    for i in 0..WIDE {
         // SAFETY: an aligned line that the row before and this one fill.
-        unsafe { _mm512_stream_si512(to.sub(phase).add(i * LINE).cast(), joined(before, line, phase)) };
-        before = line;
+        unsafe { _mm512_stream_si512(to.sub(phase).add(i * LINE).cast(), joined(before, row[i], phase)) };
+        before = row[i];
     }
 }
 
@@ -277,45 +275,48 @@ unsafe fn write_edge<const WIDE: usize>(
     let phase = to as usize % LINE;
     let ends = end + phase;
     let mut before = before;
-    // SAFETY: the processor has the instructions.
-    let nothing = unsafe { _mm512_setzero_si512() };
-    for (i, line) in row.into_iter().chain([nothing]).enumerate() {
+    for i in 0..=WIDE {
         let head = if starts && i == 0 { first(phase) } else { 0 };
         let mask = first(ends.saturating_sub(i * LINE)) & !head;
         let to = to.wrapping_sub(phase).wrapping_add(i * LINE);
         // SAFETY: of the aligned line only bytes of the caller's plane are written.
         unsafe {
+            let line = if i < WIDE { row[i] } else { _mm512_setzero_si512() };
             let whole = joined(before, line, phase);
             if mask == u64::MAX {
                 _mm512_stream_si512(to.cast(), whole);
             } else if mask != 0 {
                 _mm512_mask_storeu_epi8(to.cast(), mask, whole);
             }
+            before = line;
         }
-        before = line;
     }
 }
 
+// Plain loops, no closures: those would be compiled for any processor, and could not be inlined here.
+
 /// Turns eight lines of eight 8-byte words.
 #[inline(always)]
-unsafe fn turn_words(lines: [__m512i; 8]) -> [__m512i; 8] {
+unsafe fn turn_words(lines: &[__m512i; 8]) -> [__m512i; 8] {
     // SAFETY: the caller runs with AVX-512 F.
     unsafe {
-        // pairs of lines: words of even places, then of odd ones
-        let low = |i: usize| _mm512_unpacklo_epi64(lines[i], lines[i + 1]);
-        let high = |i: usize| _mm512_unpackhi_epi64(lines[i], lines[i + 1]);
-        let (even, odd) = ([low(0), low(2), low(4), low(6)], [high(0), high(2), high(4), high(6)]);
-        let (even, odd) = (turn_quarters(even), turn_quarters(odd));
+        let mut even = [_mm512_setzero_si512(); 4];
+        let mut odd = even;
+        for i in 0..4 {
+            even[i] = _mm512_unpacklo_epi64(lines[2 * i], lines[2 * i + 1]);
+            odd[i] = _mm512_unpackhi_epi64(lines[2 * i], lines[2 * i + 1]);
+        }
+        let (even, odd) = (turn_quarters(&even), turn_quarters(&odd));
         [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]]
     }
 }
 
 /// Turns four lines of four 16-byte words.
 #[inline(always)]
-unsafe fn turn_quarters(lines: [__m512i; 4]) -> [__m512i; 4] {
+unsafe fn turn_quarters(lines: &[__m512i; 4]) -> [__m512i; 4] {
     // SAFETY: the caller runs with AVX-512 F.
     unsafe {
-        let [a, b, c, d] = lines;
+        let [a, b, c, d] = *lines;
         let (ab, cd) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0x88>(c, d));
         let (ab_odd, cd_odd) = (_mm512_shuffle_i64x2::<0xdd>(a, b), _mm512_shuffle_i64x2::<0xdd>(c, d));
         [
@@ -327,20 +328,36 @@ unsafe fn turn_quarters(lines: [__m512i; 4]) -> [__m512i; 4] {
     }
 }
 
-/// Turns eight lines whose 8-byte words hold several elements: line `w` of the result has the elements of word `w`, those
-/// of the same column side by side.
-#[inline(always)]
-unsafe fn turn_words_of<const SIZE: usize>(lines: [__m512i; 8]) -> [__m512i; 8] {
-    let inside = 8 / SIZE;
-    let index: [u8; LINE] = std::array::from_fn(|byte| {
+/// For each byte of a line of eight 8-byte words, one from each line of the source, which byte of it belongs there when
+/// elements of `SIZE` bytes of one column stand side by side.
+const fn by_column<const SIZE: usize>() -> [u8; LINE] {
+    let mut index = [0; LINE];
+    let mut byte = 0;
+    while byte < LINE {
         let (element, rest) = (byte / SIZE, byte % SIZE);
         let (column, line) = (element / 8, element % 8);
-        ((line * inside + column) * SIZE + rest) as u8
-    });
+        index[byte] = ((line * (8 / SIZE) + column) * SIZE + rest) as u8;
+        byte += 1;
+    }
+    index
+}
+
+/// Turns the words of lines `group * 8` and the seven after it, then the elements inside: line `w` of the result has the
+/// elements of word `w`, those of one column side by side.
+#[inline(always)]
+unsafe fn turn_group<const SIZE: usize>(lines: &[__m512i], group: usize) -> [__m512i; 8] {
     // SAFETY: the caller runs with AVX-512 F and VBMI.
     unsafe {
-        let index = _mm512_loadu_si512(index.as_ptr().cast());
-        turn_words(lines).map(|line| _mm512_permutexvar_epi8(index, line))
+        let index = _mm512_loadu_si512(const { by_column::<SIZE>() }.as_ptr().cast());
+        let mut eight = [_mm512_setzero_si512(); 8];
+        for i in 0..8 {
+            eight[i] = lines[8 * group + i];
+        }
+        let mut eight = turn_words(&eight);
+        for line in &mut eight {
+            *line = _mm512_permutexvar_epi8(index, *line);
+        }
+        eight
     }
 }
 
@@ -361,7 +378,7 @@ impl Square for Of<16> {
     #[inline(always)]
     unsafe fn turn(lines: &mut Self::Lines) {
         // SAFETY: passed on.
-        *lines = unsafe { turn_quarters(*lines) };
+        *lines = unsafe { turn_quarters(lines) };
     }
 }
 
@@ -370,7 +387,7 @@ impl Square for Of<8> {
     #[inline(always)]
     unsafe fn turn(lines: &mut Self::Lines) {
         // SAFETY: passed on.
-        *lines = unsafe { turn_words(*lines) };
+        *lines = unsafe { turn_words(lines) };
     }
 }
 
@@ -380,8 +397,7 @@ impl Square for Of<4> {
     unsafe fn turn(lines: &mut Self::Lines) {
         // SAFETY: the caller runs with AVX-512 F and VBMI.
         unsafe {
-            let low = turn_words_of::<4>(std::array::from_fn(|i| lines[i]));
-            let high = turn_words_of::<4>(std::array::from_fn(|i| lines[8 + i]));
+            let (low, high) = (turn_group::<4>(lines, 0), turn_group::<4>(lines, 1));
             for word in 0..8 {
                 lines[2 * word] = _mm512_shuffle_i64x2::<0x44>(low[word], high[word]);
                 lines[2 * word + 1] = _mm512_shuffle_i64x2::<0xee>(low[word], high[word]);
@@ -396,11 +412,13 @@ impl Square for Of<2> {
     unsafe fn turn(lines: &mut Self::Lines) {
         // SAFETY: the caller runs with AVX-512 F and VBMI.
         unsafe {
-            let groups: [[__m512i; 8]; 4] =
-                std::array::from_fn(|g| turn_words_of::<2>(std::array::from_fn(|i| lines[8 * g + i])));
+            let mut groups = [[_mm512_setzero_si512(); 8]; 4];
+            for (i, group) in groups.iter_mut().enumerate() {
+                *group = turn_group::<2>(lines, i);
+            }
             for word in 0..8 {
-                let turned = turn_quarters(std::array::from_fn(|g| groups[g][word]));
-                lines[4 * word..4 * word + 4].copy_from_slice(&turned);
+                let quarters = [groups[0][word], groups[1][word], groups[2][word], groups[3][word]];
+                lines[4 * word..4 * word + 4].copy_from_slice(&turn_quarters(&quarters));
             }
         }
     }
@@ -412,11 +430,16 @@ impl Square for Of<1> {
     unsafe fn turn(lines: &mut Self::Lines) {
         // SAFETY: the caller runs with AVX-512 F and VBMI.
         unsafe {
-            let groups: [[__m512i; 8]; 8] =
-                std::array::from_fn(|g| turn_words_of::<1>(std::array::from_fn(|i| lines[8 * g + i])));
+            let mut groups = [[_mm512_setzero_si512(); 8]; 8];
+            for (i, group) in groups.iter_mut().enumerate() {
+                *group = turn_group::<1>(lines, i);
+            }
             for word in 0..8 {
-                let turned = turn_words(std::array::from_fn(|g| groups[g][word]));
-                lines[8 * word..8 * word + 8].copy_from_slice(&turned);
+                let mut words = [_mm512_setzero_si512(); 8];
+                for (line, group) in words.iter_mut().zip(&groups) {
+                    *line = group[word];
+                }
+                lines[8 * word..8 * word + 8].copy_from_slice(&turn_words(&words));
             }
         }
     }

@@ -50,6 +50,13 @@ impl Axes {
         self.len += 1;
     }
 
+    /// Adds an outermost axis.
+    pub fn push_outermost(&mut self, axis: Axis) {
+        self.all.copy_within(..self.len, 1);
+        self.all[0] = axis;
+        self.len += 1;
+    }
+
     pub fn remove(&mut self, at: usize) -> Axis {
         let axis = self.all[at];
         self.all.copy_within(at + 1..self.len, at);

@@ -2,7 +2,8 @@
 //!
 //! A plan drops and merges axes until what is left is one of three things: rows that are contiguous on both sides
 //! (`rows`), planes whose fastest axis differs between source and target, turned square by square in registers
-//! (`planes`, with `avx512` or `avx2` where the processor has them), or elements with gaps on both sides (`elements`).
+//! (`planes`, with `avx512` or `avx2` where the processor has them;
+//! short axes make one long one in `runs`, and a few values side by side are `interleaved`), or elements with gaps on both sides (`elements`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -18,6 +19,7 @@ mod plan;
 mod planes;
 mod records;
 mod rows;
+mod runs;
 #[cfg(test)]
 mod tests;
 

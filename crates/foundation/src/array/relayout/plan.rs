@@ -3,6 +3,7 @@
 use super::axes::{each, Axes, Axis};
 use super::instructions::Instructions;
 use super::planes::{self, Plane};
+use super::runs::{self, Runs};
 use super::{elements, rows};
 use crate::array::{Extents, Strides};
 use crate::base::{Bytes, Error, Kind, Result};
@@ -42,6 +43,8 @@ enum Way {
     Rows(usize),
     /// Elements of this size, contiguous along one axis of the source and another one of the target.
     Planes(Plane, usize),
+    /// The same where the axes that continue these in memory make them longer.
+    Runs(Runs, usize),
     /// Elements of this size with gaps, along the fastest axes of source and target.
     Elements(Plane, usize),
 }
@@ -117,6 +120,9 @@ impl Plan {
                 Way::Planes(plane, size) => {
                     planes::turn(outer, plane, *size, from, to, streamed, self.instructions)
                 }
+                Way::Runs(these, size) => {
+                    runs::turn(outer, these, *size, from, to, streamed, self.instructions)
+                }
                 Way::Elements(plane, size) => {
                     each(outer, from, to, |from, to, _| elements::copy(plane, *size, from, to))
                 }
@@ -158,13 +164,18 @@ impl Plan {
 
     /// The axes that can be cut, slowest first, each with the steps that are best left together.
     fn axes(&self, parts: usize) -> Vec<(Axis, usize)> {
-        let mut all: Vec<_> = self.outer.as_slice().iter().map(|axis| (*axis, 1)).collect();
+        let mut all: Vec<(Axis, usize)> = self.outer.as_slice().iter().map(|axis| (*axis, 1)).collect();
         let mut whole_lines = |axis: Axis, unit: usize| {
             all.push((axis, if axis.count >= 4 * unit * parts { unit } else { 1 }));
         };
         match &self.way {
             Way::Nothing => {}
             Way::Rows(run) => whole_lines(Axis { count: *run, from: 1, to: 1 }, rows::PIECE),
+            // only the slowest axis of a run: the others lie inside it
+            Way::Runs(runs, _) => {
+                all.push((*runs.source.as_slice().first().unwrap_or(&runs.plane.source), 1));
+                all.push((*runs.target.as_slice().first().unwrap_or(&runs.plane.target), 1));
+            }
             Way::Planes(plane, size) | Way::Elements(plane, size) => {
                 let unit = (planes::SPAN / size).max(1);
                 whole_lines(plane.source, unit);
@@ -180,6 +191,12 @@ impl Plan {
             _ if at < outer => self.outer.as_mut_slice()[at].count = count,
             Way::Nothing => {}
             Way::Rows(run) => *run = count,
+            Way::Runs(runs, _) if at == outer => {
+                runs.source.as_mut_slice().first_mut().unwrap_or(&mut runs.plane.source).count = count
+            }
+            Way::Runs(runs, _) => {
+                runs.target.as_mut_slice().first_mut().unwrap_or(&mut runs.plane.target).count = count
+            }
             Way::Planes(plane, _) | Way::Elements(plane, _) if at == outer => plane.source.count = count,
             Way::Planes(plane, _) | Way::Elements(plane, _) => plane.target.count = count,
         }
@@ -255,7 +272,7 @@ fn reduced(axes: &mut Axes, element: usize, turn: &mut impl FnMut(&mut Axis)) ->
     }
     let plane = Plane { source, target };
     if source.from == size as i64 && target.to == size as i64 && matches!(size, 1 | 2 | 4 | 8 | 16) {
-        Way::Planes(plane, size)
+        Runs::of(plane, size, axes).map_or(Way::Planes(plane, size), |runs| Way::Runs(runs, size))
     } else {
         Way::Elements(plane, size)
     }

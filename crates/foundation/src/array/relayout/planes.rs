@@ -23,6 +23,37 @@ impl Plane {
     }
 }
 
+/// Where the positions along the two directions of a plane lie.
+pub(super) trait Places {
+    /// Positions along the source.
+    fn depth(&self) -> usize;
+    /// Positions along the target.
+    fn length(&self) -> usize;
+    /// Where in the source position `target` begins; beyond the last one anything.
+    fn row(&self, target: usize) -> isize;
+    /// Where in the target position `source` begins.
+    fn column(&self, source: usize) -> isize;
+}
+
+impl Places for Plane {
+    #[inline(always)]
+    fn depth(&self) -> usize {
+        self.source.count
+    }
+    #[inline(always)]
+    fn length(&self) -> usize {
+        self.target.count
+    }
+    #[inline(always)]
+    fn row(&self, target: usize) -> isize {
+        (target as i64).wrapping_mul(self.target.from) as isize
+    }
+    #[inline(always)]
+    fn column(&self, source: usize) -> isize {
+        (source as i64 * self.source.to) as isize
+    }
+}
+
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
@@ -47,11 +78,12 @@ pub(super) enum Stores {
 }
 
 impl Stores {
-    fn of(plane: &Plane, outer: &[Axis], size: usize, to: *mut u8, streamed: bool) -> Stores {
+    /// How rows of `length` bytes are best written that begin at `to` and whole numbers of `steps` from it.
+    pub fn of(length: usize, to: *mut u8, mut steps: impl Iterator<Item = i64>, streamed: bool) -> Stores {
         let whole = |step: i64| step % LINE as i64 == 0;
-        if !streamed || plane.target.count * size < SHORTEST_STREAMED {
+        if !streamed || length < SHORTEST_STREAMED {
             Stores::Cached
-        } else if whole(to as i64) && whole(plane.source.to) && outer.iter().all(|axis| whole(axis.to)) {
+        } else if whole(to as i64) && steps.all(whole) {
             Stores::Streamed
         } else {
             Stores::Shifted
@@ -72,13 +104,17 @@ pub(super) unsafe fn turn(
     streamed: bool,
     instructions: Instructions,
 ) {
-    let stores = Stores::of(plane, outer, size, to, streamed);
+    let steps = outer.iter().chain([&plane.source]).map(|axis| axis.to);
+    let stores = Stores::of(plane.target.count * size, to, steps, streamed);
     each(outer, from, to, |from, to, next| {
         // SAFETY: the caller's promise for this position; the processor has the instructions.
         unsafe {
             match instructions {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => super::avx512::turn(plane, size, from, to, next, stores, streamed),
+                Instructions::Avx512 => {
+                    let (rest, from, to) = super::interleaved::turn(plane, size, from, to, streamed);
+                    super::avx512::turn(&rest, size, from, to, next, stores);
+                }
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx2 => super::avx2::turn(plane, size, from, to, stores),
                 Instructions::Plain => elements::copy(plane, size, from, to),
