@@ -57,6 +57,7 @@ impl Axes {
         self.len += 1;
     }
 
+    /// Takes the axis at place `at` away.
     pub fn remove(&mut self, at: usize) -> Axis {
         let axis = self.all[at];
         self.all.copy_within(at + 1..self.len, at);

@@ -36,6 +36,7 @@ pub struct Plan {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant)] // a plan needs no heap
 enum Way {
     /// There is nothing to copy.
     Nothing,

@@ -66,6 +66,9 @@ pub(super) const DEPTH: usize = 512;
 /// Rows of the target shorter than this are not streamed: too much of them is in lines that are not whole.
 const SHORTEST_STREAMED: usize = 512;
 
+/// Planes of fewer elements than this are copied one by one.
+const FEWEST: usize = 32;
+
 /// How lines reach the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stores {
@@ -104,12 +107,14 @@ pub(super) unsafe fn turn(
     streamed: bool,
     instructions: Instructions,
 ) {
+    let tiny = plane.source.count * plane.target.count < FEWEST;
     let steps = outer.iter().chain([&plane.source]).map(|axis| axis.to);
     let stores = Stores::of(plane.target.count * size, to, steps, streamed);
     each(outer, from, to, |from, to, next| {
         // SAFETY: the caller's promise for this position; the processor has the instructions.
         unsafe {
             match instructions {
+                _ if tiny => elements::copy(plane, size, from, to),
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx512 => {
                     let (rest, from, to) = super::interleaved::turn(plane, size, from, to, streamed);
