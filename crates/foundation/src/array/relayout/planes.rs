@@ -1,4 +1,5 @@
 //! Planes: two axes, one contiguous in the source and the other one in the target, turned into each other.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_variables))] // what vector registers need
 
 use super::axes::{each, Axis};
 use super::elements;

@@ -49,7 +49,9 @@ unsafe fn stream(from: *const u8, to: *mut u8, run: usize, next: *const u8) {
     let lines = (run - head) / 64;
     // SAFETY: head, lines and tail together are the row; the lines are aligned; asking for a line ahead cannot fail.
     unsafe {
-        std::ptr::copy_nonoverlapping(from, to, head);
+        if head > 0 {
+            std::ptr::copy_nonoverlapping(from, to, head);
+        }
         let copy = |line: usize| {
             let (from, to) = (from.add(head + line * 64).cast(), to.add(head + line * 64).cast::<__m256i>());
             let (low, high) = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
@@ -63,6 +65,8 @@ unsafe fn stream(from: *const u8, to: *mut u8, run: usize, next: *const u8) {
             copy(line);
         }
         let done = head + lines * 64;
-        std::ptr::copy_nonoverlapping(from.add(done), to.add(done), run - done);
+        if done < run {
+            std::ptr::copy_nonoverlapping(from.add(done), to.add(done), run - done);
+        }
     }
 }
