@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from thalweg.ai import AI
     from thalweg.datastore import DataStore
     from thalweg.kernels import kernel
+    from thalweg.layouts import relayout
     from thalweg.servers import ServerManager
     from thalweg.simulation import Simulation
     from thalweg.workflow import Workflow
@@ -22,9 +23,10 @@ _HOME = {
     "Simulation": "thalweg.simulation",
     "Workflow": "thalweg.workflow",
     "kernel": "thalweg.kernels",
+    "relayout": "thalweg.layouts",
 }
 
-__all__ = ["AI", "DataStore", "ServerManager", "Simulation", "Workflow", "__version__", "kernel"]
+__all__ = ["AI", "DataStore", "ServerManager", "Simulation", "Workflow", "__version__", "kernel", "relayout"]
 
 
 def __getattr__(name: str) -> Any:

@@ -44,6 +44,7 @@ SMALLER = {
     "thalweg run inference-loop": "--requests 5",
     "thalweg run funnel": "--candidates 200 --rounds 2 --per-round 8 --train-iterations 20",
     "python benchmarks/iteration_times.py": "--times 1 --kernels 32 --shapes fixed --iterations 50 --repeats 1",
+    "thalweg bench relayout": "--shape 20x30x40 --repeats 1",
     "thalweg bench transport": "--sizes 4KiB --rounds 1 --backends thalweg",
 }
 DEADLINE_S = 240

@@ -12,14 +12,16 @@ from source_tree import PACKAGE, ROOT, imports, module_of
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-#: The faces of the services, and the one module that asks the native library for the machine's limits.
+#: The faces of the services, relayout, and the modules that ask the native library what the machine can do.
 FACES = (
     "thalweg.staging",
     "thalweg.stream",
     "thalweg.redirect",
     "thalweg.simulator",
     "thalweg.torch",
+    "thalweg.layouts",
     "thalweg.bench.limits",
+    "thalweg.bench.relayout",
 )
 
 #: What pages may know: result files, errors.

@@ -5,6 +5,7 @@
 mod arrays;
 mod client;
 mod failure;
+mod relayout;
 mod server;
 mod variable;
 mod waiting;
@@ -40,5 +41,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(relayout::relayout, module)?)?;
+    module.add_function(wrap_pyfunction!(relayout::memcpy, module)?)?;
+    module.add_function(wrap_pyfunction!(relayout::element_by_element, module)?)?;
     Ok(())
 }

@@ -7,10 +7,11 @@ use crate::waiting::{seconds, waiting};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
+use pyo3::IntoPyObjectExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use thalweg::{
-    Bins, Error, Extents, Identity, Kind, Layout, Lying, Patience, Records, Region, Shape, Strategy, Version,
-    Which,
+    Bins, Error, Extents, Identity, Kind, Layout, Lying, Number, Patience, Records, Region, Shape, Strategy,
+    Sum, Version, Which,
 };
 
 #[pyclass(frozen)]
@@ -272,21 +273,32 @@ impl Variable {
 
     /// Version, count, least, greatest, sum and histogram.
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-    fn reduce(
+    fn reduce<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         which: (String, i64),
         lower: Vec<u64>,
         extent: Vec<u64>,
         bins: Option<(f64, f64, u32)>,
         timeout_s: f64,
-    ) -> PyResult<(u64, u64, f64, f64, f64, Vec<u64>)> {
+    ) -> PyResult<(u64, u64, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Vec<u64>>)> {
         let region = self.region("stage.reduce", &lower, &extent)?;
         let (which, within) = (which_of((&which.0, which.1))?, seconds("stage.reduce", timeout_s)?);
         let bins = bins.map(|(lower, upper, count)| Bins { lower, upper, count });
-        let (version, s) =
+        let (version, found) =
             waiting(py, within, |patience| self.variable.reduce(which, &region, bins, patience))?;
-        Ok((version.0, s.count, s.min, s.max, s.sum, s.histogram))
+        let number = |n: Option<Number>| match n {
+            Some(Number::Whole(value)) => value.into_bound_py_any(py),
+            Some(Number::Real(value)) => value.into_bound_py_any(py),
+            None => Ok(py.None().into_bound(py)),
+        };
+        let sum = match found.summary.sum {
+            Sum::Whole(sum) => Number::Whole(sum),
+            sum => Number::Real(sum.to_f64()),
+        };
+        let (min, max, sum) = (number(found.summary.min)?, number(found.summary.max)?, number(Some(sum))?);
+        let counts = found.histogram.map(|h| h.counts);
+        Ok((version.0, found.summary.count, min, max, sum, counts))
     }
 
     fn annotate(&self, py: Python<'_>, attribute: &str, value: &str) -> PyResult<()> {

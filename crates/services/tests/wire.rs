@@ -3,14 +3,16 @@
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::fmt::Debug;
-use thalweg_foundation::array::{Cell, DType, Extents, Field, Layout, Records, Region, Shape};
+use thalweg_foundation::array::{
+    Cell, DType, Extents, Field, Histogram, Layout, Number, Records, Region, Shape, Sum, Summary,
+};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Version};
 use thalweg_services::staging::driver::{Handshake, RemoteReply, RemoteRequest};
 use thalweg_services::staging::message::{
-    decode, encode, Bins, Entry, Grant, Habit, Hello, Lies, Part, Publication, Purpose, Question, Reply,
-    Request, Stats, Summary, VersionState, Which, Wish, MESSAGE_MAX,
+    decode, encode, Bins, Entry, Grant, Habit, Hello, Lies, Part, Publication, Purpose, Question, Reduction,
+    Reply, Request, Stats, VersionState, Which, Wish, MESSAGE_MAX,
 };
 use thalweg_services::staging::{Definition, Strategy};
 
@@ -133,7 +135,15 @@ fn replies() -> Vec<Reply> {
         },
         Reply::Summary {
             version: Version(1),
-            summary: Summary { count: 3, min: -1.0, max: 2.0, sum: 0.5, histogram: vec![1, 2] },
+            found: Reduction {
+                summary: Summary {
+                    count: 3,
+                    min: Some(Number::Real(-1.0)),
+                    max: Some(Number::Whole(2)),
+                    sum: Sum::Real(0.5, 1e-20),
+                },
+                histogram: Some(Histogram { low: 0.0, high: 1.0, counts: vec![1, 2] }),
+            },
         },
         Reply::Released(true),
         Reply::Versions {

@@ -16,8 +16,12 @@
 //! ```
 
 pub mod limits;
+mod relayout;
 
-pub use thalweg_foundation::array::{Cell, DType, Extents, Field, Layout, Records, Region, Shape};
+pub use relayout::relayout;
+pub use thalweg_foundation::array::{
+    Cell, DType, Extents, Field, Histogram, Layout, Number, Part, Plan, Records, Region, Shape, Sum, Summary,
+};
 pub use thalweg_foundation::base::{Key, Name};
 pub use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
 pub use thalweg_services::server::{Server, Settings, Spill};
@@ -25,7 +29,7 @@ pub use thalweg_services::staging::core::WhenFull;
 pub use thalweg_services::staging::driver::{
     Client, Identity, Loan, Lying, RegionLoan, RegionView, Stage, Target, Variable, View,
 };
-pub use thalweg_services::staging::message::{Bins, Entry, Habit, Stats, Summary, VersionState, Which};
+pub use thalweg_services::staging::message::{Bins, Entry, Habit, Reduction, Stats, VersionState, Which};
 pub use thalweg_services::staging::{Definition, Strategy};
 pub use thalweg_transport::link::Patience;
 pub use thalweg_transport::memory::available as available_memory;

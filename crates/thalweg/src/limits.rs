@@ -1,4 +1,4 @@
-//! The physical limits that claims are measured against, in the same run: memcpy and a Unix socket's round trip.
+//! What claims are measured against, in the same run: memcpy, a Unix socket's round trip, a plain loop over elements.
 
 use std::hint::black_box;
 use std::os::fd::OwnedFd;
@@ -16,6 +16,42 @@ pub fn memcpy(bytes: Bytes, repeats: usize) -> Vec<Nanos> {
         now().since(start)
     };
     (0..repeats).map(copy).collect()
+}
+
+/// Copies `bytes` by the C library, with `threads` threads that start as those of `relayout` do.
+///
+/// # Safety
+/// So many bytes must be readable from `from` and writable from `to`, and they must not overlap.
+pub unsafe fn memcpy_between(from: *const u8, to: *mut u8, bytes: Bytes, threads: usize) {
+    let (from, to, bytes) = (from as usize, to as usize, bytes.0 as usize);
+    let part = move |n: usize| {
+        let (low, high) =
+            (bytes / threads * n, if n + 1 == threads { bytes } else { bytes / threads * (n + 1) });
+        // SAFETY: the caller's promise; parts are disjoint.
+        unsafe { std::ptr::copy_nonoverlapping((from + low) as *const u8, (to + low) as *mut u8, high - low) }
+    };
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|n| drop(scope.spawn(move || part(n))));
+        part(0);
+    });
+}
+
+/// Copies `extents` elements of `T` one by one, the last axis fastest: what a relayout costs without any thought.
+///
+/// # Safety
+/// As for `Plan::run` with these extents and strides in bytes.
+pub unsafe fn element_by_element<T: Copy>(extents: &[u64], from: (*const u8, &[i64]), to: (*mut u8, &[i64])) {
+    let (Some(count), Some(read), Some(write)) = (extents.first(), from.1.first(), to.1.first()) else {
+        // SAFETY: one element of the caller's arrays.
+        return unsafe { to.0.cast::<T>().write_unaligned(from.0.cast::<T>().read_unaligned()) };
+    };
+    for i in 0..*count as i64 {
+        // SAFETY: positions along the caller's axes.
+        unsafe {
+            let (from_at, to_at) = (from.0.offset((i * read) as isize), to.0.offset((i * write) as isize));
+            element_by_element::<T>(&extents[1..], (from_at, &from.1[1..]), (to_at, &to.1[1..]));
+        }
+    }
 }
 
 /// Times `count` round trips of one byte over a Unix socket between two processes, after a few to warm up.

@@ -1,4 +1,4 @@
-"""``thalweg bench``: transports measured against each other and against the machine's limits."""
+"""``thalweg bench``: Thalweg measured against others and against the machine's limits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.cli.bench_relayout import relayout
 from thalweg.cli.outcome import FAILED, command
 from thalweg.cli.output import JsonOption
 
@@ -19,11 +20,10 @@ SIZES = "4KiB,64KiB,0.4MB,1MiB,1.2MB,4MB,8MB,32MB,128MB"
 
 def register(app: typer.Typer) -> None:
     """Add ``bench`` with one subcommand a benchmark."""
-    group = typer.Typer(
-        no_args_is_help=True, help="Measure transports beside the limits of the machine, in the same run."
-    )
+    group = typer.Typer(no_args_is_help=True, help="Measure beside the limits of the machine, in the same run.")
     group.callback()(lambda: None)
     group.command("transport")(transport)
+    group.command("relayout")(relayout)
     app.add_typer(group, name="bench")
 
 

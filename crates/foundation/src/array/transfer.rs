@@ -1,8 +1,7 @@
 //! Transfers: the copies that bring some cells of one array into another that lies differently in memory.
 
-use super::copy::copy;
 use super::record::Component;
-use super::{Cell, DType, Layout, Records, Region, Shape, Strides};
+use super::{Arrangement, Cell, FieldSpan, Layout, Part, Plan, RecordPlan, Records, Region, Shape, Strides};
 use crate::base::{Bytes, Error, Kind, Result};
 
 /// One array of a transfer: which cells it holds, and how it lies.
@@ -47,12 +46,20 @@ impl Side<'_> {
     }
 }
 
-/// One strided copy.
+/// One copy.
 #[derive(Clone, Debug)]
-pub struct Transfer {
-    shape: Shape,
-    from: Component,
-    to: Component,
+pub enum Transfer {
+    /// Between strided arrays, each so many bytes behind the start of its whole array.
+    Strided {
+        /// The copy.
+        plan: Plan,
+        /// Bytes from the start to the first element, there and here.
+        from: i64,
+        /// The same in the target.
+        to: i64,
+    },
+    /// Of all cells, which lie in the same order, between structs and arrays.
+    Records(RecordPlan),
 }
 
 /// The copies that bring `cells`, which both arrays hold, from one to the other.
@@ -66,21 +73,63 @@ pub fn transfers(cell: &Cell, cells: &Region, from: Side<'_>, to: Side<'_>) -> R
             return Err(Error::new(Kind::Shape, "layout", detail));
         }
     }
+    if let Some(plan) = all_records(cell, cells, &from, &to)? {
+        return Ok(vec![Transfer::Records(plan)]);
+    }
     let apart = from.records() == Records::Arrays || to.records() == Records::Arrays;
     let (from, to) = (from.components(cell, cells, apart)?, to.components(cell, cells, apart)?);
     let pairs = from.into_iter().zip(to);
     pairs
         .map(|(from, to)| {
-            let shape = Shape::new(DType::new(b'V', from.size)?, cells.extents())?;
-            Ok(Transfer { shape, from, to })
+            let plan = Plan::new(from.size, cells.extent(), &from.strides, &to.strides)?;
+            Ok(Transfer::Strided { plan, from: from.offset, to: to.offset })
         })
         .collect()
+}
+
+/// The copy between structs and arrays of all records of two packed arrays whose axes lie alike.
+fn all_records(cell: &Cell, cells: &Region, from: &Side<'_>, to: &Side<'_>) -> Result<Option<RecordPlan>> {
+    let (Side::Packed(held, here), Side::Packed(wanted, there)) = (from, to) else { return Ok(None) };
+    let alike = *held == cells && *wanted == cells && here.axes() == there.axes();
+    if !alike || here.records() == there.records() {
+        return Ok(None);
+    }
+    let spans: Vec<FieldSpan> = cell
+        .fields()
+        .iter()
+        .map(|f| FieldSpan { offset: u64::from(f.offset), size: f.dtype.size() })
+        .collect();
+    let arranged = |layout: &Layout| match layout.records() {
+        Records::Structs => Arrangement::Structs(Bytes(u64::from(cell.dtype().size()))),
+        Records::Arrays => Arrangement::Arrays,
+    };
+    let count = u64::try_from(cells.cells()).unwrap_or(u64::MAX);
+    RecordPlan::new(&spans, count, arranged(here), arranged(there)).map(Some)
 }
 
 impl Transfer {
     /// Bytes that it copies.
     pub fn bytes(&self) -> Bytes {
-        self.shape.size()
+        match self {
+            Transfer::Strided { plan, .. } => plan.bytes(),
+            Transfer::Records(plan) => plan.bytes(),
+        }
+    }
+
+    /// The same copy in at most `parts` of about equal size that write disjoint memory; whoever has threads runs them side
+    /// by side.
+    pub fn split(self, parts: usize) -> Vec<Transfer> {
+        match self {
+            Transfer::Strided { plan, from, to } => {
+                let moved = |part: Part| Transfer::Strided {
+                    plan: part.plan,
+                    from: from + part.from,
+                    to: to + part.to,
+                };
+                plan.split(parts).into_iter().map(moved).collect()
+            }
+            records => vec![records],
+        }
     }
 
     /// Copies; the pointers are to the first byte of either whole array.
@@ -88,19 +137,22 @@ impl Transfer {
     /// # Safety
     /// The arrays must lie at `from` and `to` as the two sides said, the one readable and the other writable, and must
     /// not overlap.
-    pub unsafe fn run(&self, from: *const u8, to: *mut u8) {
+    pub unsafe fn run(&self, source: *const u8, target: *mut u8) {
         // SAFETY: the caller's promise: the offsets and strides are those of arrays that hold the cells.
         unsafe {
-            let from = from.offset(self.from.offset as isize);
-            let to = to.offset(self.to.offset as isize);
-            copy(&self.shape, from, &self.from.strides, to, &self.to.strides);
+            match self {
+                Transfer::Strided { plan, from, to } => {
+                    plan.run(source.offset(*from as isize), target.offset(*to as isize));
+                }
+                Transfer::Records(plan) => plan.run(source, target),
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Extents, Field};
+    use super::super::{DType, Extents, Field};
     use super::*;
     use crate::base::Name;
     use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::definition::{Definition, Strategy};
 use serde::{Deserialize, Serialize};
-use thalweg_foundation::array::{Layout, Region, Shape};
+use thalweg_foundation::array::{Histogram, Layout, Region, Shape, Summary};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
@@ -472,33 +472,28 @@ stats! {
 }
 
 /// What was found in the cells of a region.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    /// How many cells.
-    pub count: u64,
-    /// The least value; not a number when a cell is none.
-    pub min: f64,
-    /// The greatest value.
-    pub max: f64,
-    /// The sum.
-    pub sum: f64,
-    /// How many cells fell into each bin.
-    pub histogram: Vec<u64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reduction {
+    /// Count, least, greatest, sum.
+    pub summary: Summary,
+    /// How many cells fell into each bin, where bins were given.
+    pub histogram: Option<Histogram>,
 }
 
-// Compared in tests only.
-impl Eq for Summary {}
+// A reply is compared in tests only.
+impl Eq for Reduction {}
 
-impl Summary {
+impl Reduction {
     /// What was found in the cells of both.
-    pub fn joined(&self, other: &Summary) -> Summary {
-        Summary {
-            count: self.count + other.count,
-            min: self.min.min(other.min),
-            max: self.max.max(other.max),
-            sum: self.sum + other.sum,
-            histogram: self.histogram.iter().zip(&other.histogram).map(|(a, b)| a + b).collect(),
+    ///
+    /// # Errors
+    /// `Invalid` when their bins differ.
+    pub fn merge(mut self, other: &Reduction) -> Result<Reduction> {
+        self.summary = self.summary.merge(&other.summary);
+        if let (Some(mine), Some(theirs)) = (&mut self.histogram, &other.histogram) {
+            mine.merge(theirs)?;
         }
+        Ok(self)
     }
 }
 
@@ -552,7 +547,7 @@ pub enum Reply {
         /// The version that was found.
         version: Version,
         /// What was found in it.
-        summary: Summary,
+        found: Reduction,
     },
     /// To `Release`: whether it was there.
     Released(bool),

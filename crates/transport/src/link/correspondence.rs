@@ -125,25 +125,29 @@ impl<R> Correspondence<R> {
         }
     }
 
-    /// Sleeps until another thread has brought something, or for a slice, after which it ticks.
+    /// Sleeps until another thread has brought something, or for a slice; ticks when a slice has passed since it last did,
+    /// however often it was woken meanwhile.
     fn doze<'s>(
         &'s self,
         state: MutexGuard<'s, State<R>>,
         slice: Nanos,
         patience: Patience<'_>,
+        ticked: &mut Nanos,
     ) -> Result<MutexGuard<'s, State<R>>> {
         let slept = self.changed.wait_timeout(state, slice.duration());
-        let (state, out) = slept.unwrap_or_else(PoisonError::into_inner);
-        if !out.timed_out() {
+        let (state, _) = slept.unwrap_or_else(PoisonError::into_inner);
+        if now().since(*ticked) < slice {
             return Ok(state);
         }
         drop(state);
+        *ticked = now();
         (patience.tick)()?;
         Ok(self.lock())
     }
 
     fn wait_open(&self, id: u64, post: &dyn Post<R>, patience: Patience<'_>, stray: &dyn Fn(R)) -> Result<R> {
-        let deadline = now().after(patience.within);
+        let mut ticked = now();
+        let deadline = ticked.after(patience.within);
         let mut state = self.lock();
         loop {
             if let Some(reply) = state.take_arrived(id) {
@@ -156,7 +160,7 @@ impl<R> Correspondence<R> {
             }
             let slice = left.min(Patience::SLICE);
             if state.reading {
-                state = self.doze(state, slice, patience)?;
+                state = self.doze(state, slice, patience, &mut ticked)?;
                 continue;
             }
             state.reading = true;
@@ -164,7 +168,10 @@ impl<R> Correspondence<R> {
             let got = post.next(Patience { within: slice, ..patience });
             state = self.lock();
             state.reading = false;
-            self.changed.notify_all();
+            // With no reply to be read here nobody else needs to try: two threads would wake each other for ever.
+            if !matches!(got, Ok(None)) {
+                self.changed.notify_all();
+            }
             match got {
                 Ok(Some((theirs, reply))) => {
                     if let Some(reply) = state.take_in(theirs, reply) {
@@ -176,7 +183,7 @@ impl<R> Correspondence<R> {
                 Ok(None) => {
                     // Replies come through `deliver`: wait there like everybody else.
                     if !state.has_arrived(id) {
-                        state = self.doze(state, slice, patience)?;
+                        state = self.doze(state, slice, patience, &mut ticked)?;
                     }
                 }
                 Err(e) if e.kind == Kind::Timeout => {

@@ -373,7 +373,7 @@ impl Staging {
                 pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
                 self.sweep(ground);
                 let reply = match outcome {
-                    Outcome::Summary(summary) => Reply::Summary { version, summary },
+                    Outcome::Found(found) => Reply::Summary { version, found },
                     Outcome::Failed(e) => Reply::Failed(e),
                     Outcome::Written => refused(Kind::Protocol, "stage.reduce", "a task without an answer"),
                 };

@@ -1,6 +1,6 @@
 //! Tasks: work on bytes that the service wants done, by whoever has memory and threads.
 
-use super::super::message::{Bins, Summary};
+use super::super::message::{Bins, Reduction};
 use super::pool::Extent;
 use super::state::{Owner, VariablePlace};
 use super::{PeerId, Staging};
@@ -63,7 +63,7 @@ pub enum Outcome {
     /// The bytes are where they were wanted.
     Written,
     /// The numbers.
-    Summary(Summary),
+    Found(Reduction),
     /// It could not be done.
     Failed(Error),
 }

@@ -1,6 +1,6 @@
 //! A variable as its writers and readers use it, whatever services hold it.
 
-use super::super::message::{Bins, Habit, Question, Reply, Request, Summary, VersionState, Which, Wish};
+use super::super::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
 use super::super::{Definition, Strategy};
 use super::client::{words_for, Client, Identity};
 use super::region::{shape_of, Lying, RegionLoan, RegionView};
@@ -355,7 +355,7 @@ impl Variable {
         region: &Region,
         bins: Option<Bins>,
         patience: Patience<'_>,
-    ) -> Result<(Version, Summary)> {
+    ) -> Result<(Version, Reduction)> {
         self.check("stage.reduce", region)?;
         let deadline = now().after(patience.within);
         let (mut which, mut found) = (which, None);
@@ -363,11 +363,11 @@ impl Variable {
             let left = Patience { within: deadline.since(now()), ..patience };
             let (name, wish, within) = (self.name.clone(), Wish::Summary { bins }, left.within);
             match client.ask(Request::Get { name, which, region, wish, within }, left)? {
-                Reply::Summary { version, summary } => {
+                Reply::Summary { version, found: here } => {
                     which = Which::Exactly(version);
                     found = Some(match found {
-                        None => (version, summary),
-                        Some((_, before)) => (version, summary.joined(&before)),
+                        None => (version, here),
+                        Some((_, before)) => (version, here.merge(&before)?),
                     });
                 }
                 other => return Err(unexpected(&other)),

@@ -1,11 +1,11 @@
 //! Workers: threads of the service that reorganise, reduce and move bytes, started with the first task.
 
 use super::super::core::{Outcome, Taken, Task};
-use super::super::message::{Bins, Summary};
+use super::super::message::{Bins, Reduction};
 use super::host::Host;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use thalweg_foundation::array::{transfers, Cell, Side};
+use thalweg_foundation::array::{transfers, Cell, Histogram, Shape, Side, Summary};
 use thalweg_foundation::{Bytes, Error, Kind, Result};
 use thalweg_transport::memory::Segment;
 
@@ -119,9 +119,7 @@ fn perform(host: &Host, task: &Task) -> Result<Outcome> {
             host.segment(to.segment)?.write_at(bytes, to.offset)?;
             Ok(Outcome::Written)
         }
-        Task::Summarise { cell, parts, bins } => {
-            summarise(host, cell, parts, bins.as_ref()).map(Outcome::Summary)
-        }
+        Task::Summarise { cell, parts, bins } => reduce(host, cell, parts, bins.as_ref()).map(Outcome::Found),
     }
 }
 
@@ -131,7 +129,36 @@ fn source(host: &Host, part: &Taken) -> Result<(Arc<Segment>, *const u8)> {
     Ok((segment, start))
 }
 
-fn summarise(host: &Host, cell: &Cell, parts: &[Taken], bins: Option<&Bins>) -> Result<Summary> {
-    let _ = (host, parts, bins);
-    Err(Error::new(Kind::DType, "stage.reduce", format!("elements of {}", cell.dtype())))
+fn reduce(host: &Host, cell: &Cell, parts: &[Taken], bins: Option<&Bins>) -> Result<Reduction> {
+    if !cell.fields().is_empty() {
+        let detail = format!("records of {} bytes; accepted are plain numbers", cell.dtype().size());
+        return Err(Error::new(Kind::DType, "stage.reduce", detail));
+    }
+    let histogram = bins.map(|b| Histogram::new(b.lower, b.upper, b.count as usize)).transpose()?;
+    let mut found: Option<Reduction> = None;
+    for part in parts {
+        let (_segment, base) = source(host, part)?;
+        for cells in &part.cells {
+            let held = Shape::new(cell.dtype(), part.region.extents())?;
+            let inside = cells.seen_from(part.region.lower());
+            let shape = Shape::new(cell.dtype(), cells.extents())?;
+            for place in cell.components(&held, &part.layout, &inside, false) {
+                // SAFETY: the packed part holds these cells; it is pinned and sealed.
+                let one = unsafe {
+                    let start = base.offset(place.offset as isize);
+                    let summary = Summary::of(&shape, start, &place.strides)?;
+                    let mut histogram = histogram.clone();
+                    if let Some(histogram) = &mut histogram {
+                        histogram.add(&shape, start, &place.strides)?;
+                    }
+                    Reduction { summary, histogram }
+                };
+                found = Some(match found {
+                    Some(before) => before.merge(&one)?,
+                    None => one,
+                });
+            }
+        }
+    }
+    found.ok_or_else(|| Error::new(Kind::Shape, "stage.reduce", "a region without cells"))
 }
