@@ -1,6 +1,7 @@
 # The two commands of a newcomer: `make setup`, `make demo`. Logic stands in scripts/, one idea a file.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint clean
+.PHONY: help setup demo test bench lint languages install clean
+PREFIX ?= /usr/local
 
 help:
 	@printf '%s\n' \
@@ -9,6 +10,8 @@ help:
 	  'make test    format, lint, types, Rust tests, Python tests' \
 	  'make bench   every benchmark at a small size; results in bench-results' \
 	  'make lint    format, lint and types only' \
+  'make languages   the libraries and headers for C, C++, Fortran and Kokkos, in build/languages' \
+  'make install     the same into PREFIX (PREFIX=/usr/local)' \
 	  'make clean   remove what was built (.venv, target, runs, bench-results)'
 
 setup:
@@ -25,6 +28,12 @@ bench: setup
 
 lint: setup
 	@scripts/lint
+
+languages:
+	@scripts/languages
+
+install:
+	@scripts/languages "$(PREFIX)"
 
 clean:
 	rm -rf .venv target build runs bench-results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -104,7 +104,7 @@ def test_doctor_fits_a_usual_terminal_and_tells_of_everything_used() -> None:
     assert max(map(len, done.stderr.splitlines())) <= 100
     items = {row["item"] for row in json.loads(done.stdout)["rows"]}
     assert {"Open MPI", "MPICH", "srun", "mpi4py", "h5py", "h5py with MPI", "redis-server", "dragonhpc"} <= items
-    assert {"chromium", "CuPy", "dpnp", "GPUs"} <= items
+    assert {"chromium", "CuPy", "dpnp", "GPUs", "cmake", "gfortran", "Kokkos"} <= items
 
 
 @pytest.mark.parametrize(

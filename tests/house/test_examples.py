@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import pytest
 
+from compiled import built_faces
 from left_behind import Mark, nothing_left
 from mpi_jobs import mpi_of
 from source_tree import ROOT
@@ -33,7 +34,7 @@ BLOCK = re.compile(
     r"^(?:<!-- (?P<word>file|not run): (?P<what>[^\n]+) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```",
     flags=re.MULTILINE | re.DOTALL,
 )
-LANGUAGES = {"python", "console", "toml", "json", "csv"}
+LANGUAGES = {"python", "console", "toml", "json", "csv", "c", "cpp", "fortran", "cmake"}
 #: What makes the examples of the documents small: the beginning of a command, and what is added to it.
 SMALLER = {
     "thalweg run navier-stokes": "--grid 32 --members 2 --iterations 20 --width 4 --modes 4 --unseen-flows 1",
@@ -76,6 +77,8 @@ def environment(path: Path, mark: Mark) -> Mapping[str, str]:
         pytest.skip("redis-server is not installed")
     programs, rest = str(Path(sys.executable).parent), os.environ["PATH"]
     env = {**mark.env, "PATH": os.pathsep.join((programs, rest))}
+    if "find_package(thalweg" in text:
+        env["thalweg_DIR"] = str(built_faces())
     if re.search(r'mpirun|--ranks|type="remote"', text):
         try:
             env |= mpi_of("mpich").env

@@ -62,6 +62,9 @@ def examine() -> list[Item]:
         _library_named("dpnp", "dpnp", "kernels on xpu", "pip install dpnp"),
         _gpus(),
         _program("cargo", ["--version"], "building from source", "https://rustup.rs"),
+        _program("cmake", ["--version"], "C, C++, Fortran, Kokkos", "apt-get install cmake"),
+        _program("gfortran", ["-dumpfullversion"], "Fortran", "apt-get install gfortran"),
+        _kokkos(),
         _program("chromium", ["--version"], "tests of the reports", "apt-get install chromium"),
         *(_library(*library) for library in peers),
         _memfd(),
@@ -126,6 +129,19 @@ def mpi_version(answer: str) -> str | None:
     """The version in what an MPI launcher says of itself."""
     own = re.search(r"(?:\(Open MPI\)|\(OpenRTE\)|HYDRA build details:\s+Version:)\s+(\S+)", answer)
     return own.group(1) if own else None
+
+
+def _kokkos() -> Item:
+    """The Kokkos that programs with staging views are compiled against."""
+    from thalweg.cli.kokkos import find_kokkos
+
+    needed_for, how = "Kokkos views in staging", "apt-get install libtrilinos-kokkos-dev"
+    found = find_kokkos()
+    if found is None:
+        return Item("Kokkos", False, "", needed_for, how)
+    enough = tuple(int(part) for part in found.version.split(".")) >= (3, 4)
+    version = f"{found.version} ({', '.join(found.backends) or 'no backend'}) in {found.include}"
+    return Item("Kokkos", enough, version, needed_for, "" if enough else "Kokkos 3.4 or newer")
 
 
 def _gpus() -> Item:
