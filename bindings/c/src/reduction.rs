@@ -6,7 +6,7 @@ use crate::status::{guarded, thalweg_status};
 use crate::text::{patience, place};
 use crate::transfer::{thalweg_which, which};
 use crate::variable::thalweg_variable;
-use thalweg::Bins;
+use thalweg::{Bins, Number};
 
 /// What was found in the cells of a region.
 #[repr(C)]
@@ -70,15 +70,17 @@ pub unsafe extern "C" fn thalweg_reduce(
         }
         let patience = patience(OPERATION, timeout_s)?;
         let (version, found) = opened.variable.reduce(which(OPERATION, which_)?, &region, bins, patience)?;
-        let counted = found.histogram.len().min(bins.map_or(0, |b| b.count as usize));
+        let counts = found.histogram.map(|h| h.counts).unwrap_or_default();
+        let counted = counts.len().min(bins.map_or(0, |b| b.count as usize));
         // SAFETY: `bins.count` numbers fit, by the caller's promise.
-        unsafe { std::ptr::copy_nonoverlapping(found.histogram.as_ptr(), histogram, counted) };
+        unsafe { std::ptr::copy_nonoverlapping(counts.as_ptr(), histogram, counted) };
+        let found = found.summary;
         *summary = thalweg_summary {
             version: version.0,
             count: found.count,
-            min: found.min,
-            max: found.max,
-            sum: found.sum,
+            min: found.min.map_or(f64::NAN, Number::to_f64),
+            max: found.max.map_or(f64::NAN, Number::to_f64),
+            sum: found.sum.to_f64(),
         };
         Ok(())
     })

@@ -35,7 +35,7 @@ pub fn which(operation: &str, given: thalweg_which) -> Result<Which> {
     match given.how {
         THALWEG_HOW_EXACTLY => Ok(Which::Exactly(Version(given.version))),
         THALWEG_HOW_LATEST => Ok(Which::Latest),
-        THALWEG_HOW_AFTER => Ok(Which::After(Version(given.version))),
+        THALWEG_HOW_AFTER => Ok(Which::From(Version(given.version.saturating_add(1)))),
         other => {
             let detail = format!(
                 "which.how = {other}; accepted are THALWEG_EXACTLY(v), THALWEG_LATEST and THALWEG_AFTER(v)"

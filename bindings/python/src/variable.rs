@@ -45,7 +45,7 @@ fn version_of(operation: &str, version: i64) -> PyResult<Version> {
 fn which_of((how, version): (&str, i64)) -> PyResult<Which> {
     Ok(match how {
         "latest" => Which::Latest,
-        "after" => Which::After(version_of("stage.get", version)?),
+        "from" => Which::From(version_of("stage.get", version)?),
         _ => Which::Exactly(version_of("stage.get", version)?),
     })
 }

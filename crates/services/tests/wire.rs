@@ -67,7 +67,7 @@ fn requests() -> Vec<Request> {
         get(Which::Exactly(Version(7)), Wish::Parts { layout: Some(layout()), strategy: None }),
         get(Which::Latest, Wish::Parts { layout: None, strategy: Some(Strategy::InAdvance) }),
         get(
-            Which::After(Version(1)),
+            Which::From(Version(1)),
             Wish::Summary { bins: Some(Bins { lower: -1.5, upper: 2.0, count: 9 }) },
         ),
         Request::Seal { key: key(), writer: 3 },

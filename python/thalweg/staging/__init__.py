@@ -2,5 +2,18 @@
 
 from thalweg.staging.client import Client, Entry, Loan
 from thalweg.staging.server import Server
+from thalweg.staging.subscription import Subscription
+from thalweg.staging.variable import Pattern, Reduction, RegionLoan, Variable, VersionState
 
-__all__ = ["Client", "Entry", "Loan", "Server"]
+__all__ = [
+    "Client",
+    "Entry",
+    "Loan",
+    "Pattern",
+    "Reduction",
+    "RegionLoan",
+    "Server",
+    "Subscription",
+    "Variable",
+    "VersionState",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ import numpy.typing as npt
 
 from thalweg import _native
 from thalweg.errors import InvalidError, ShapeError
+from thalweg.staging.region import LayoutLike, axes
+from thalweg.staging.variable import Variable
 
 ADDRESS_VARIABLE = "THALWEG_ADDRESS"
 TOKEN_VARIABLE = "THALWEG_TOKEN"
@@ -72,7 +75,8 @@ class Client:
     Parameters
     ----------
     address : str, optional
-        ``"unix:NAME"`` or ``"tcp:HOST:PORT"``. Default: the environment's ``THALWEG_ADDRESS``; without one, a private
+        ``"unix:NAME"`` or ``"tcp:HOST:PORT"``; several with commas between, the same for every client, when servers share
+        the domain of each variable. Default: the environment's ``THALWEG_ADDRESS``; without one, a private
         server is started in this process.
     namespace : str
         Keys of different namespaces never meet; give each run its own.
@@ -180,12 +184,7 @@ class Client:
         >>> with Client(namespace="example") as client, client.loan("v", (2, 2), "f8", replace=True) as array:
         ...     array[...] = 1.0
         """
-        try:
-            extents = [int(n) for n in (shape if isinstance(shape, Sequence) else [shape])]
-        except (TypeError, ValueError):
-            extents = [-1]
-        if any(n < 0 for n in extents):
-            raise ShapeError(f"stage.put: shape {shape!r}; accepted are whole numbers of at least 0")
+        extents = _extents("stage.put", shape)
         return Loan(self._native.loan(name, extents, np.dtype(dtype), version, replace, timeout_s))
 
     def get(self, name: str, *, version: int = 0, timeout_s: float = 60.0, into: npt.NDArray[Any] | None = None) -> Any:
@@ -235,7 +234,7 @@ class Client:
         *,
         how: Literal["all", "any"] = "all",
         timeout_s: float = 60.0,
-    ) -> list[tuple[str, int]]:
+    ) -> builtins.list[tuple[str, int]]:
         """Wait, without polling, until all or any of several versions are there.
 
         Parameters
@@ -263,14 +262,83 @@ class Client:
         """Remove a version; whether it was there. Views of it stay valid."""
         return self._native.delete(name, version)
 
-    def list(self) -> list[Entry]:
-        """Everything in the namespace, in order of name and version."""
+    def list(self) -> builtins.list[Entry]:
+        """All arrays of their own in the namespace, in order of name and version; for variables see `variables`."""
         return [
             Entry(name, version, dtype, tuple(shape), size) for name, version, dtype, shape, size in self._native.list()
         ]
 
+    def define(
+        self,
+        name: str,
+        shape: int | Sequence[int],
+        dtype: npt.DTypeLike,
+        *,
+        strategy: str = "sahr",
+        layouts: Sequence[LayoutLike] = (),
+        keep_last: int | None = None,
+        writers: int = 0,
+        timeout_s: float = 60.0,
+        **attributes: Any,
+    ) -> Variable:
+        """Define a variable, or agree with the one that is there.
+
+        Parameters
+        ----------
+        name : str
+            1 to 250 bytes.
+        shape : int or sequence of int
+            Cells of its domain along each axis, slowest first; up to 8 axes.
+        dtype : dtype
+            Of one cell; with fields for records.
+        strategy : {"sahr", "rad", "rasar", "rasia"}
+            Where data are brought into the layout that a reader wants: by the server for what was read before
+            (``"sahr"``), in the reader (``"rad"``), by the server when first asked (``"rasar"``) or as soon as data
+            arrive (``"rasia"``).
+        layouts : sequence
+            The layouts that ``"rasia"`` prepares; a get adds its own.
+        keep_last : int, optional
+            How many complete versions are kept. Default: all, until they are released.
+        writers : int
+            How many writers must `Variable.seal` a version before it can be read. Default 0: a region can be read where
+            it is complete.
+        timeout_s : float
+            How long to wait for the server.
+        **attributes
+            Noted for those who read it, JSON values: ``units="m/s"``, ``dims=["z", "y", "x"]``.
+
+        Raises
+        ------
+        ExistsError
+            When it is there and differs.
+
+        Examples
+        --------
+        >>> with Client(namespace="example") as client:
+        ...     rho = client.define("rho", (4, 6), "f8", units="kg/m3")
+        ...     rho.put(np.zeros((2, 6)), version=0)
+        ...     rho.put(np.ones((2, 6)), version=0, lower=(2, 0))
+        ...     column_major = rho.get(version=0, layout="left")
+        >>> column_major.flags.f_contiguous, float(column_major.sum())
+        (True, 12.0)
+        """
+        extents = _extents("stage.define", shape)
+        orders = [axes("stage.define", layout, len(extents)) for layout in layouts]
+        native = self._native.define(name, extents, np.dtype(dtype), strategy, orders, keep_last, writers, timeout_s)
+        variable = Variable(native)
+        variable.annotate(**attributes)
+        return variable
+
+    def open(self, name: str, *, timeout_s: float = 60.0) -> Variable:
+        """A variable, waiting until somebody has defined it."""
+        return Variable(self._native.open(name, timeout_s))
+
+    def variables(self) -> builtins.list[str]:
+        """The names of the variables in the namespace."""
+        return self._native.variables()
+
     def drop_namespace(self) -> int:
-        """Remove everything in the namespace; how many versions it was."""
+        """Remove everything in the namespace, variables too; how many versions it was."""
         return self._native.drop_namespace()
 
     def stats(self) -> dict[str, int]:
@@ -288,6 +356,17 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _extents(operation: str, shape: int | Sequence[int]) -> list[int]:
+    """Extents along each axis."""
+    try:
+        extents = [int(n) for n in (shape if isinstance(shape, Sequence) else [shape])]
+    except (TypeError, ValueError):
+        extents = [-1]
+    if any(n < 0 for n in extents):
+        raise ShapeError(f"{operation}: shape {shape!r}; accepted are whole numbers of at least 0")
+    return extents
 
 
 def _array_of(operation: str, value: Any) -> tuple[npt.NDArray[Any], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
@@ -26,6 +27,14 @@ class Server:
     token : str, optional
         Secret of at least 8 characters that clients over TCP must give; needed with `listen`. It is not encrypted on
         the way: use it within a trusted network.
+    replica_limit_bytes : int, optional
+        The most memory for replicas in other layouts, within `memory_limit_bytes`; they give way to what is put. Default:
+        half of it.
+    spill : (path, int), optional
+        A folder, and how many bytes of a file there may be used: when memory is short the oldest data move into it and
+        stay readable. The file has no name and is gone with the server. Default: there is none.
+    workers : int, optional
+        The most threads that reorganise, reduce and move data. Default: one for each core, at most 4.
 
     Raises
     ------
@@ -51,9 +60,19 @@ class Server:
         socket: str | None = None,
         listen: str | None = None,
         token: str | None = None,
+        replica_limit_bytes: int | None = None,
+        spill: tuple[str | Path, int] | None = None,
+        workers: int | None = None,
     ) -> None:
         self._native = _native.Server(
-            memory_limit_bytes=memory_limit_bytes, when_full=when_full, socket=socket, listen=listen, token=token
+            memory_limit_bytes=memory_limit_bytes,
+            when_full=when_full,
+            socket=socket,
+            listen=listen,
+            token=token,
+            replica_limit_bytes=replica_limit_bytes,
+            spill=None if spill is None else (str(spill[0]), spill[1]),
+            workers=workers,
         )
 
     @property

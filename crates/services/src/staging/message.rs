@@ -120,8 +120,8 @@ pub enum Which {
     Exactly(Version),
     /// The newest one in which the region is complete.
     Latest,
-    /// The oldest one behind this in which the region is complete.
-    After(Version),
+    /// The oldest one from this on in which the region is complete.
+    From(Version),
 }
 
 /// The bins of a histogram: `count` of equal width from `lower` to `upper`, the last one closed.

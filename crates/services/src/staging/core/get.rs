@@ -242,9 +242,8 @@ impl Staging {
                 let all = variable.versions.iter().rev();
                 Ok(all.filter(|(v, _)| candidate(v)).find(|(_, i)| readable(i)).map(|(v, _)| *v))
             }
-            Which::After(version) => {
-                let Some(next) = version.0.checked_add(1) else { return Ok(None) };
-                let mut all = variable.versions.range(Version(next)..);
+            Which::From(version) => {
+                let mut all = variable.versions.range(version..);
                 Ok(all.find(|(v, i)| candidate(v) && readable(i)).map(|(v, _)| *v))
             }
         }
@@ -418,14 +417,14 @@ impl Staging {
                     writers(instance)
                 )
             }
-            Which::Latest | Which::After(_) => {
-                let behind = match get.which {
-                    Which::After(version) => format!(" behind {}", version.0),
+            Which::Latest | Which::From(_) => {
+                let from = match get.which {
+                    Which::From(version) => format!(" from {} on", version.0),
                     _ => String::new(),
                 };
                 let there = variable.map_or(0, |v| v.versions.len());
                 format!(
-                    "no version of {name:?}{behind} had all cells of {} within {within}; {there} versions are there; connected: {others}",
+                    "no version of {name:?}{from} had all cells of {} within {within}; {there} versions are there; connected: {others}",
                     get.region
                 )
             }
