@@ -29,9 +29,10 @@ pub struct Toy {
 }
 
 impl Toy {
-    /// Fresh memory of `bytes`.
-    pub fn of(bytes: Bytes) -> Toy {
-        Toy { segments: vec![vec![0; bytes.0 as usize]], ..Toy::default() }
+    /// Fresh memory of `bytes`, and perhaps a spill file.
+    pub fn of(bytes: Bytes, spill: Option<Bytes>) -> Toy {
+        let segments = std::iter::once(bytes).chain(spill).map(|bytes| vec![0; bytes.0 as usize]);
+        Toy { segments: segments.collect(), ..Toy::default() }
     }
 
     /// The published entry with `hash`.
@@ -48,8 +49,13 @@ impl Toy {
 
     /// The bytes at `location`; none when it lies outside its segment.
     pub fn bytes(&self, location: &Location) -> Option<&[u8]> {
-        let from = location.offset as usize;
-        self.segments.get(location.segment as usize)?.get(from..from + location.shape.size().0 as usize)
+        self.at(location.segment, location.offset, location.shape.size().0 as usize)
+    }
+
+    /// So many bytes at an offset of a segment.
+    pub fn at(&self, segment: u32, offset: u64, bytes: usize) -> Option<&[u8]> {
+        let from = offset as usize;
+        self.segments.get(segment as usize)?.get(from..from + bytes)
     }
 }
 

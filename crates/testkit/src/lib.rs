@@ -5,7 +5,9 @@
 
 mod chance;
 mod client;
+mod field;
 mod ground;
+mod task;
 mod world;
 
 pub use world::{Failure, World};

@@ -3,11 +3,13 @@
 use super::chance::Chance;
 use super::client::{whole, Client, Doing};
 use super::ground::{Toy, Words};
+use super::task::perform;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use thalweg_foundation::array::DType;
 use thalweg_foundation::base::Name;
-use thalweg_foundation::{Bytes, Nanos};
-use thalweg_services::staging::core::{Config, Input, Output, PeerId, Staging, WhenFull};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos};
+use thalweg_services::staging::core::{Config, Input, Outcome, Output, PeerId, Staging, Task, WhenFull};
 use thalweg_services::staging::hash;
 use thalweg_services::staging::message::{Hello, Reply, Request, PROTOCOL};
 
@@ -52,6 +54,9 @@ pub struct World {
     /// What every key must hold: the mark of the last put that the service took, exact unless it may drop versions.
     model: BTreeMap<[u64; 2], (Name, u64)>,
     namespaces: BTreeMap<PeerId, Name>,
+    /// Work under way, and when it is done.
+    tasks: Vec<(Nanos, u64, Task)>,
+    failing_percent: u64,
     loss_percent: u64,
     next_peer: u64,
     mark: u64,
@@ -82,18 +87,23 @@ impl World {
             when_full,
             slots: 1 << (2 + chance.below(5)),
             waits_per_client: 1 + chance.below(4) as usize,
+            replicas: Bytes(chance.below(2048)),
+            spill: chance.percent(40).then(|| Bytes(256 << chance.below(6))),
         };
+        let failing_percent = [0, 0, 5, 40][chance.below(4) as usize];
         let loss_percent = [0, 0, 2, 10, 30][chance.below(5) as usize];
         World {
             chance,
             now: Nanos(0),
             config,
             service: Staging::new(config),
-            toy: Toy::of(config.limit),
+            toy: Toy::of(config.limit, config.spill),
             clients: BTreeMap::new(),
             under_way: Vec::new(),
             model: BTreeMap::new(),
             namespaces: BTreeMap::new(),
+            tasks: Vec::new(),
+            failing_percent,
             loss_percent,
             next_peer: 1,
             mark: 0,
@@ -180,7 +190,7 @@ impl World {
         let peer = PeerId(self.next_peer);
         self.next_peer += 1;
         let name = |text: &str| Name::new("world", text).expect("a good name");
-        let namespace = name(["run", "other"][self.chance.below(2) as usize]);
+        let namespace = name(["run", "other", "third"][self.chance.below(3) as usize]);
         let remote = self.chance.percent(25);
         let hello = Hello {
             protocol: PROTOCOL,
@@ -214,7 +224,8 @@ impl World {
     fn restart(&mut self) {
         self.note("the server is killed and restarted".into());
         self.service = Staging::new(self.config);
-        self.toy = Toy::of(self.config.limit);
+        self.toy = Toy::of(self.config.limit, self.config.spill);
+        self.tasks.clear();
         self.model.clear();
         let crowd = self.clients.len();
         self.clients.clear();
@@ -225,6 +236,15 @@ impl World {
     fn deliver(&mut self) -> Result<(), String> {
         if self.service.next_deadline().is_some_and(|at| at <= self.now) {
             self.serve(Input::Tick)?;
+        }
+        while let Some(at) = self.tasks.iter().position(|(due, ..)| *due <= self.now) {
+            let (_, number, task) = self.tasks.swap_remove(at);
+            let outcome = match self.chance.percent(self.failing_percent) {
+                true => Outcome::Failed(Error::new(Kind::Io, "world", "it could not be done")),
+                false => perform(&task, &mut self.toy),
+            };
+            self.note(format!("task {number} ends: {outcome:?}"));
+            self.serve(Input::Done { number, outcome })?;
         }
         loop {
             let due: Vec<usize> =
@@ -243,7 +263,7 @@ impl World {
                 }
                 Letter::ToClient(to, id, reply) => {
                     if let Some(client) = self.clients.get_mut(&to) {
-                        let sent = client.receive(id, reply, &mut self.mark);
+                        let sent = client.receive(id, reply, &mut self.toy, &mut self.mark)?;
                         self.post(to, sent);
                     }
                 }
@@ -272,9 +292,19 @@ impl World {
             return Err(format!("{gone} versions are gone where {dropped} were dropped"));
         }
         self.model.retain(|h, _| held.contains(h));
-        for Output { to, id, reply } in out {
-            self.note(format!("service to {to:?} {id}: {reply:?}"));
-            self.send(Letter::ToClient(to, id, reply));
+        for output in out {
+            match output {
+                Output::Send { to, id, reply } => {
+                    self.note(format!("service to {to:?} {id}: {reply:?}"));
+                    self.send(Letter::ToClient(to, id, reply));
+                }
+                Output::Work { number, task } => {
+                    self.note(format!("task {number}: {task:?}"));
+                    let delay = if self.chance.percent(70) { 20 } else { 900 };
+                    let due = self.now.after(Nanos(self.chance.below(delay)));
+                    self.tasks.push((due, number, task));
+                }
+            }
         }
         Ok(())
     }
@@ -314,7 +344,8 @@ impl World {
                 let before = self.model.len();
                 self.model.retain(|_, (space, _)| *space != namespace);
                 let gone = (before - self.model.len()) as u64;
-                if gone != deletes {
+                // Versions of variables count too.
+                if gone > deletes {
                     return Err(format!("dropping a namespace of {gone} versions removed {deletes}"));
                 }
             }
@@ -325,7 +356,8 @@ impl World {
 
     /// What must hold at every moment.
     fn promises(&self) -> Result<(), String> {
-        for (slot, (ticket, hash, location)) in &self.toy.directory {
+        let arrays = self.toy.directory.iter().filter(|(_, (_, _, at))| at.shape.dtype() == DType::BYTES);
+        for (slot, (ticket, hash, location)) in arrays {
             let bytes = self.toy.bytes(location).ok_or(format!("slot {slot} points outside its segment"))?;
             let mark = whole(bytes).ok_or(format!("{ticket:?} is published and not whole"))?;
             if self.model.get(hash).is_some_and(|(_, m)| *m != mark) {
@@ -363,7 +395,7 @@ impl World {
             self.serve(Input::Gone(peer))?;
         }
         let stats = self.service.stats();
-        if stats.clients > 0 || stats.granted_bytes > 0 || stats.retired_bytes > 0 {
+        if stats.clients > 0 || stats.granted_bytes > 0 || stats.retired_bytes > 0 || stats.tasks_now > 0 {
             return Err(format!("memory is still held for clients that have gone: {stats:?}"));
         }
         self.promises()
