@@ -34,7 +34,7 @@ pub struct thalweg_which {
 pub fn which(operation: &str, given: thalweg_which) -> Result<Which> {
     match given.how {
         THALWEG_HOW_EXACTLY => Ok(Which::Exactly(Version(given.version))),
-        THALWEG_HOW_LATEST => Ok(Which::Latest),
+        THALWEG_HOW_LATEST => Ok(Which::LATEST),
         THALWEG_HOW_AFTER => Ok(Which::From(Version(given.version.saturating_add(1)))),
         other => {
             let detail = format!(

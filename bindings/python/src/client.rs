@@ -3,12 +3,12 @@
 use crate::arrays::{array_over, cell_of, dtype_of, is_writeable, over, seen, shape_of, Address};
 use crate::failure::raised;
 use crate::server::stats_dict;
-use crate::variable::Variable;
+use crate::variable::{Slot, Variable};
 use crate::waiting::{seconds, waiting};
 use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use thalweg::{
     Definition, Error, Extents, Identity, Key, Kind, Layout, Name, Nanos, Patience, Shape, Stage, Stats,
     Target, Version,
@@ -20,6 +20,7 @@ pub const PROMPT: Nanos = Nanos(30_000_000_000);
 #[pyclass(frozen)]
 pub struct Client {
     stage: Mutex<Option<Stage>>,
+    variables: Mutex<Vec<Weak<Slot>>>,
     #[pyo3(get)]
     address: String,
 }
@@ -32,10 +33,23 @@ pub fn key_of(operation: &str, name: &str, version: i64) -> PyResult<Key> {
     Ok(Key { name: Name::new(operation, name).map_err(raised)?, version: Version(version) })
 }
 
+pub fn closed() -> PyErr {
+    raised(Error::new(Kind::Invalid, "stage", "this client has been closed"))
+}
+
 impl Client {
     fn stage(&self) -> PyResult<Stage> {
         let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        stage.clone().ok_or_else(|| raised(Error::new(Kind::Invalid, "stage", "this client has been closed")))
+        stage.clone().ok_or_else(closed)
+    }
+
+    /// Remembers a variable, which ends with this client.
+    fn opened(&self, variable: thalweg::Variable) -> Variable {
+        let variable = Variable::of(variable);
+        let mut all = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|slot| slot.strong_count() > 0);
+        all.push(Arc::downgrade(variable.slot()));
+        variable
     }
 
     /// The service that holds the array with `key`.
@@ -69,7 +83,7 @@ impl Client {
             };
             Ok((Stage::connect(&address, &identity, patience)?, address))
         })?;
-        Ok(Client { stage: Mutex::new(Some(stage)), address })
+        Ok(Client { stage: Mutex::new(Some(stage)), variables: Mutex::default(), address })
     }
 
     #[pyo3(signature = (name, array, version, replace, plain, timeout_s))]
@@ -234,14 +248,14 @@ impl Client {
             keep_last,
             writers,
         };
-        waiting(py, within, |patience| stage.define(name, definition, patience)).map(Variable::of)
+        waiting(py, within, |patience| stage.define(name, definition, patience)).map(|v| self.opened(v))
     }
 
     /// A variable, once somebody has defined it.
     fn open(&self, py: Python<'_>, name: &str, timeout_s: f64) -> PyResult<Variable> {
         let (stage, within) = (self.stage()?, seconds("stage.open", timeout_s)?);
         let name = Name::new("stage.open", name).map_err(raised)?;
-        waiting(py, within, |patience| stage.open(name, patience)).map(Variable::of)
+        waiting(py, within, |patience| stage.open(name, patience)).map(|v| self.opened(v))
     }
 
     fn variables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
@@ -252,7 +266,10 @@ impl Client {
 
     fn close(&self, py: Python<'_>) {
         let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(|| drop(stage));
+        let slots = std::mem::take(&mut *self.variables.lock().unwrap_or_else(PoisonError::into_inner));
+        let end = |slot: Arc<Slot>| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let variables: Vec<_> = slots.iter().filter_map(Weak::upgrade).filter_map(end).collect();
+        py.detach(|| drop((stage, variables)));
     }
 }
 

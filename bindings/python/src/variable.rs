@@ -1,7 +1,7 @@
 //! `thalweg._native.Variable`: regions of variables as NumPy arrays.
 
 use crate::arrays::{is_writeable, seen_cells, strided_over, Address, Seen};
-use crate::client::PROMPT;
+use crate::client::{closed, PROMPT};
 use crate::failure::raised;
 use crate::waiting::{seconds, waiting};
 use numpy::PyUntypedArray;
@@ -10,13 +10,18 @@ use pyo3::types::{PyAny, PyDict};
 use pyo3::IntoPyObjectExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use thalweg::{
-    Bins, Error, Extents, Identity, Kind, Layout, Lying, Number, Patience, Records, Region, Shape, Strategy,
-    Sum, Version, Which,
+    Bins, Definition, Error, Extents, Identity, Kind, Layout, Lying, Number, Patience, Records, Region,
+    Shape, Strategy, Sum, Version, Which,
 };
+
+/// The variable behind one of Python's, until its client is closed.
+pub type Slot = Mutex<Option<Arc<thalweg::Variable>>>;
 
 #[pyclass(frozen)]
 pub struct Variable {
-    variable: Arc<thalweg::Variable>,
+    slot: Arc<Slot>,
+    name: String,
+    definition: Definition,
     /// The service of this process that keeps what is put locally.
     keeper: OnceLock<Arc<thalweg::Client>>,
 }
@@ -44,7 +49,7 @@ fn version_of(operation: &str, version: i64) -> PyResult<Version> {
 
 fn which_of((how, version): (&str, i64)) -> PyResult<Which> {
     Ok(match how {
-        "latest" => Which::Latest,
+        "latest" => Which::LATEST,
         "from" => Which::From(version_of("stage.get", version)?),
         _ => Which::Exactly(version_of("stage.get", version)?),
     })
@@ -84,7 +89,18 @@ pub struct HeldRegion(thalweg::RegionView);
 
 impl Variable {
     pub fn of(variable: thalweg::Variable) -> Variable {
-        Variable { variable: Arc::new(variable), keeper: OnceLock::new() }
+        let (name, definition) = (variable.name().as_str().to_string(), variable.definition().clone());
+        let slot = Arc::new(Mutex::new(Some(Arc::new(variable))));
+        Variable { slot, name, definition, keeper: OnceLock::new() }
+    }
+
+    pub fn slot(&self) -> &Arc<Slot> {
+        &self.slot
+    }
+
+    fn open(&self) -> PyResult<Arc<thalweg::Variable>> {
+        let slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.clone().ok_or_else(closed)
     }
 
     fn region(&self, operation: &str, lower: &[u64], extent: &[u64]) -> PyResult<Region> {
@@ -97,16 +113,20 @@ impl Variable {
         version: i64,
         lower: &[u64],
     ) -> PyResult<(Seen, Version, Region)> {
-        let seen = seen_cells("stage.put", array, &self.variable.definition().cell)?;
+        let seen = seen_cells("stage.put", array, &self.definition.cell)?;
         let region = self.region("stage.put", lower, seen.shape.extents())?;
         Ok((seen, version_of("stage.put", version)?, region))
     }
 
-    fn keeper(&self, patience: Patience<'_>) -> thalweg::Result<Arc<thalweg::Client>> {
+    fn keeper(
+        &self,
+        variable: &thalweg::Variable,
+        patience: Patience<'_>,
+    ) -> thalweg::Result<Arc<thalweg::Client>> {
         if let Some(keeper) = self.keeper.get() {
             return Ok(keeper.clone());
         }
-        let identity = self.variable.identity();
+        let identity = variable.identity();
         let identity = Identity { token: String::new(), ..identity.clone() };
         let address = thalweg::embedded()?.address().to_string();
         let client = Arc::new(thalweg::Client::connect(&address, identity, patience)?);
@@ -118,19 +138,19 @@ impl Variable {
 impl Variable {
     #[getter]
     fn name(&self) -> &str {
-        self.variable.name().as_str()
+        &self.name
     }
 
     #[getter]
     fn domain(&self) -> Vec<u64> {
-        self.variable.definition().domain.as_slice().to_vec()
+        self.definition.domain.as_slice().to_vec()
     }
 
     /// NumPy's kind letter and size of a cell, and name, kind letter, size and offset of each field.
     #[getter]
     #[allow(clippy::type_complexity)]
     fn cell(&self) -> (char, u32, Vec<(String, char, u32, u32)>) {
-        let cell = &self.variable.definition().cell;
+        let cell = &self.definition.cell;
         let kind = |dtype: thalweg::DType| if dtype.kind() == b'B' { 'u' } else { dtype.kind() as char };
         let field =
             |f: &thalweg::Field| (f.name.as_str().to_string(), kind(f.dtype), f.dtype.size(), f.offset);
@@ -139,17 +159,17 @@ impl Variable {
 
     #[getter]
     fn strategy(&self) -> &'static str {
-        self.variable.definition().strategy.name()
+        self.definition.strategy.name()
     }
 
     #[getter]
     fn keep_last(&self) -> Option<u32> {
-        self.variable.definition().keep_last
+        self.definition.keep_last
     }
 
     #[getter]
     fn writers(&self) -> u32 {
-        self.variable.definition().writers
+        self.definition.writers
     }
 
     fn put(
@@ -161,20 +181,19 @@ impl Variable {
         local: bool,
         timeout_s: f64,
     ) -> PyResult<()> {
+        let variable = self.open()?;
         let (seen, version, region) = self.to_put(array, version, &lower)?;
         let within = seconds("stage.put", timeout_s)?;
         waiting(py, within, |patience| {
             let Address(start) = seen.start;
             let (start, lying) = (start as *const u8, Lying::Strides(&seen.strides));
             if local {
-                let keeper = self.keeper(patience)?;
+                let keeper = self.keeper(&variable, patience)?;
                 // SAFETY: the caller's reference keeps the array, whose shape and strides NumPy vouches for.
-                return unsafe {
-                    self.variable.put_local(&keeper, version, &region, start, &lying, patience)
-                };
+                return unsafe { variable.put_local(&keeper, version, &region, start, &lying, patience) };
             }
             // SAFETY: as above.
-            unsafe { self.variable.put(version, &region, start, &lying, patience) }
+            unsafe { variable.put(version, &region, start, &lying, patience) }
         })
     }
 
@@ -187,12 +206,13 @@ impl Variable {
         order: (Vec<u8>, bool),
         timeout_s: f64,
     ) -> PyResult<RegionLoan> {
+        let variable = self.open()?;
         let region = self.region("stage.put", &lower, &extent)?;
         let version = version_of("stage.put", version)?;
         let within = seconds("stage.put", timeout_s)?;
         let layout = layout_of(Some(order))?.unwrap_or_else(|| Layout::right(extent.len()));
-        let loan = waiting(py, within, |patience| self.variable.loan(version, &region, layout, patience))?;
-        Ok(RegionLoan { loan: Mutex::new(loan), variable: self.variable.clone() })
+        let loan = waiting(py, within, |patience| variable.loan(version, &region, layout, patience))?;
+        Ok(RegionLoan { loan: Mutex::new(loan), variable })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -206,11 +226,11 @@ impl Variable {
         strategy: Option<&str>,
         timeout_s: f64,
     ) -> PyResult<(u64, Bound<'py, PyAny>)> {
+        let variable = self.open()?;
         let region = self.region("stage.get", &lower, &extent)?;
         let (which, layout) = (which_of((&which.0, which.1))?, layout_of(order)?);
         let (strategy, within) = (strategy_of(strategy)?, seconds("stage.get", timeout_s)?);
-        let view =
-            waiting(py, within, |patience| self.variable.get(which, &region, layout, strategy, patience))?;
+        let view = waiting(py, within, |patience| variable.get(which, &region, layout, strategy, patience))?;
         let held = Bound::new(py, HeldRegion(view))?;
         let HeldRegion(view) = held.get();
         let cell = view.cell();
@@ -235,7 +255,8 @@ impl Variable {
         strategy: Option<&str>,
         timeout_s: f64,
     ) -> PyResult<u64> {
-        let seen = seen_cells("stage.get", into, &self.variable.definition().cell)?;
+        let variable = self.open()?;
+        let seen = seen_cells("stage.get", into, &self.definition.cell)?;
         let region = self.region("stage.get", &lower, seen.shape.extents())?;
         let which = which_of((&which.0, which.1))?;
         let (strategy, within) = (strategy_of(strategy)?, seconds("stage.get", timeout_s)?);
@@ -247,24 +268,26 @@ impl Variable {
             let Address(start) = seen.start;
             let (start, lying) = (start as *mut u8, Lying::Strides(&seen.strides));
             // SAFETY: the caller's reference keeps the array, which NumPy says is writable.
-            let version =
-                unsafe { self.variable.get_into(which, &region, start, &lying, strategy, patience) };
+            let version = unsafe { variable.get_into(which, &region, start, &lying, strategy, patience) };
             version.map(|version| version.0)
         })
     }
 
     fn seal(&self, py: Python<'_>, version: i64, writer: u32) -> PyResult<()> {
+        let variable = self.open()?;
         let version = version_of("stage.seal", version)?;
-        waiting(py, PROMPT, |patience| self.variable.seal(version, writer, patience))
+        waiting(py, PROMPT, |patience| variable.seal(version, writer, patience))
     }
 
     fn release(&self, py: Python<'_>, version: i64) -> PyResult<bool> {
+        let variable = self.open()?;
         let version = version_of("stage.release", version)?;
-        waiting(py, PROMPT, |patience| self.variable.release(version, patience))
+        waiting(py, PROMPT, |patience| variable.release(version, patience))
     }
 
     fn versions(&self, py: Python<'_>) -> PyResult<Vec<State>> {
-        let all = waiting(py, PROMPT, |patience| self.variable.versions(patience))?;
+        let variable = self.open()?;
+        let all = waiting(py, PROMPT, |patience| variable.versions(patience))?;
         Ok(all
             .into_iter()
             .map(|s| (s.version.0, s.cells, s.complete, s.seals, s.pieces, s.replicas))
@@ -282,11 +305,12 @@ impl Variable {
         bins: Option<(f64, f64, u32)>,
         timeout_s: f64,
     ) -> PyResult<(u64, u64, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Vec<u64>>)> {
+        let variable = self.open()?;
         let region = self.region("stage.reduce", &lower, &extent)?;
         let (which, within) = (which_of((&which.0, which.1))?, seconds("stage.reduce", timeout_s)?);
         let bins = bins.map(|(lower, upper, count)| Bins { lower, upper, count });
         let (version, found) =
-            waiting(py, within, |patience| self.variable.reduce(which, &region, bins, patience))?;
+            waiting(py, within, |patience| variable.reduce(which, &region, bins, patience))?;
         let number = |n: Option<Number>| match n {
             Some(Number::Whole(value)) => value.into_bound_py_any(py),
             Some(Number::Real(value)) => value.into_bound_py_any(py),
@@ -302,15 +326,18 @@ impl Variable {
     }
 
     fn annotate(&self, py: Python<'_>, attribute: &str, value: &str) -> PyResult<()> {
-        waiting(py, PROMPT, |patience| self.variable.annotate(attribute, value, patience))
+        let variable = self.open()?;
+        waiting(py, PROMPT, |patience| variable.annotate(attribute, value, patience))
     }
 
     fn attributes(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        waiting(py, PROMPT, |patience| self.variable.attributes(patience))
+        let variable = self.open()?;
+        waiting(py, PROMPT, |patience| variable.attributes(patience))
     }
 
     fn patterns(&self, py: Python<'_>) -> PyResult<Vec<Habit>> {
-        let all = waiting(py, PROMPT, |patience| self.variable.patterns(patience))?;
+        let variable = self.open()?;
+        let all = waiting(py, PROMPT, |patience| variable.patterns(patience))?;
         let habit = |h: thalweg::Habit| {
             let (lower, extent) = (h.region.lower().to_vec(), h.region.extent().to_vec());
             let apart = h.layout.records() == Records::Arrays;

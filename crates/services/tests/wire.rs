@@ -65,7 +65,7 @@ fn requests() -> Vec<Request> {
             source: key(),
         },
         get(Which::Exactly(Version(7)), Wish::Parts { layout: Some(layout()), strategy: None }),
-        get(Which::Latest, Wish::Parts { layout: None, strategy: Some(Strategy::InAdvance) }),
+        get(Which::LATEST, Wish::Parts { layout: None, strategy: Some(Strategy::InAdvance) }),
         get(
             Which::From(Version(1)),
             Wish::Summary { bins: Some(Bins { lower: -1.5, upper: 2.0, count: 9 }) },
@@ -112,7 +112,7 @@ fn replies() -> Vec<Reply> {
         Reply::Stats(Stats { puts: 9, ..Stats::default() }),
         Reply::Failed(Error::new(Kind::Full, "stage.put", "no room")),
         Reply::Defined {
-            definition: definition(),
+            definition: Box::new(definition()),
             part: region(),
             attributes: vec![("units".into(), "m/s".into())],
         },
@@ -291,7 +291,7 @@ fn frames_between_nodes_survive_an_attack() {
         RemoteRequest::GetRegion {
             question: Question {
                 name: key().name,
-                which: Which::Latest,
+                which: Which::LATEST,
                 region: region(),
                 layout: Some(layout()),
                 strategy: Some(Strategy::AsRequested),

@@ -215,7 +215,7 @@ impl Client {
     /// Does something with the variable.
     fn vary(&mut self, now: Nanos, chance: &mut Chance, toy: &mut Toy, mark: &mut u64) -> Sent {
         let (name, definition) = field::definition(self.namespace.as_str());
-        let key = Key { name: name.clone(), version: Version(chance.below(4)) };
+        let key = Key { name: name.clone(), version: Version(chance.below(field::VERSIONS)) };
         let part = definition.whole();
         match chance.below(20) {
             0 => self.asking(now, Request::Define { name, definition, part }),
@@ -228,8 +228,9 @@ impl Client {
             9..=14 => {
                 let region = field::region(chance);
                 let which = match chance.below(4) {
-                    0 => Which::Latest,
+                    0 => Which::LATEST,
                     1 => Which::From(key.version),
+                    2 => Which::UpTo(key.version),
                     _ => Which::Exactly(key.version),
                 };
                 let layout = chance.percent(80).then(|| field::layout(chance));

@@ -3,10 +3,13 @@
 use super::chance::Chance;
 use thalweg_foundation::array::{DType, Extents, Layout, Region, Shape};
 use thalweg_foundation::base::{Key, Name};
+use thalweg_foundation::Version;
 use thalweg_services::staging::message::Part;
 use thalweg_services::staging::{Definition, Strategy};
 
 const EXTENTS: [u64; 2] = [6, 5];
+/// Versions that clients put.
+pub const VERSIONS: u64 = 4;
 
 fn dtype() -> DType {
     DType::new(b'u', 2).expect("a good type")
@@ -88,9 +91,19 @@ pub fn packed(key: &Key, region: &Region, layout: &Layout) -> Vec<u8> {
 
 /// Whether `cells` of the packed array of `part` are those of `key`.
 pub fn agrees(key: &Key, part: &Part, cells: &Region, bytes: &[u8]) -> bool {
-    let mut good = part.region.contains(cells);
+    holds(key, (&part.region, &part.layout), cells, bytes)
+}
+
+/// Whether `cells` of a packed array are those of one version, whichever.
+pub fn is_of_one_version(array: (&Region, &Layout), cells: &Region, bytes: &[u8]) -> bool {
+    let key = |version| Key { name: Name::first(), version: Version(version) };
+    (0..VERSIONS).any(|version| holds(&key(version), array, cells, bytes))
+}
+
+fn holds(key: &Key, (region, layout): (&Region, &Layout), cells: &Region, bytes: &[u8]) -> bool {
+    let mut good = region.contains(cells);
     each(cells, |i, j| {
-        let at = place(&part.region, &part.layout, i, j);
+        let at = place(region, layout, i, j);
         good &= bytes.get(at..at + 2) == Some(&value(key, i, j).to_le_bytes());
     });
     good

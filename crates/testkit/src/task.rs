@@ -1,5 +1,6 @@
 //! Tasks in the adversarial world: done on toy memory, late, and sometimes not at all.
 
+use super::field;
 use super::ground::Toy;
 use thalweg_foundation::array::{transfers, Shape, Side, Summary};
 use thalweg_foundation::{Error, Kind};
@@ -11,7 +12,23 @@ fn slice(toy: &Toy, extent: Extent) -> &[u8] {
 }
 
 /// Does `task`.
-pub fn perform(task: &Task, toy: &mut Toy) -> Outcome {
+///
+/// # Errors
+/// A sentence when what it reads has not stayed as it was put.
+pub fn perform(task: &Task, toy: &mut Toy) -> Result<Outcome, String> {
+    if let Task::Reorganise { parts, .. } | Task::Summarise { parts, .. } = task {
+        for part in parts {
+            let array = (&part.region, &part.layout);
+            let whole = |cells| field::is_of_one_version(array, cells, slice(toy, part.extent));
+            if !part.cells.iter().all(whole) {
+                return Err(format!("a task reads cells that nobody put: {part:?}"));
+            }
+        }
+    }
+    Ok(done(task, toy))
+}
+
+fn done(task: &Task, toy: &mut Toy) -> Outcome {
     match task {
         Task::Reorganise { cell, parts, to, region, layout } => {
             let mut target = slice(toy, *to).to_vec();

@@ -241,7 +241,7 @@ impl World {
             let (_, number, task) = self.tasks.swap_remove(at);
             let outcome = match self.chance.percent(self.failing_percent) {
                 true => Outcome::Failed(Error::new(Kind::Io, "world", "it could not be done")),
-                false => perform(&task, &mut self.toy),
+                false => perform(&task, &mut self.toy)?,
             };
             self.note(format!("task {number} ends: {outcome:?}"));
             self.serve(Input::Done { number, outcome })?;
@@ -300,7 +300,7 @@ impl World {
                 }
                 Output::Work { number, task } => {
                     self.note(format!("task {number}: {task:?}"));
-                    let delay = if self.chance.percent(70) { 20 } else { 900 };
+                    let delay = if self.chance.percent(50) { 20 } else { 900 };
                     let due = self.now.after(Nanos(self.chance.below(delay)));
                     self.tasks.push((due, number, task));
                 }

@@ -47,6 +47,7 @@ impl Side<'_> {
 }
 
 /// One copy.
+#[allow(clippy::large_enum_variant)] // a plan needs no heap
 #[derive(Clone, Debug)]
 pub enum Transfer {
     /// Between strided arrays, each so many bytes behind the start of its whole array.
@@ -185,12 +186,13 @@ mod tests {
             let cell = if plain { Cell::plain(DType::new(b'f', 8).unwrap()) } else { record() };
             let lower: Vec<u64> = axes.iter().map(|a| a.0 + 2).collect();
             let cells = Region::new(&lower, &axes.iter().map(|a| a.1).collect::<Vec<_>>()).unwrap();
-            let around = |by: &dyn Fn(&(u64, u64, u64, u64)) -> u64| {
-                let low: Vec<u64> = axes.iter().map(|a| a.0 + 2 - by(a).min(2)).collect();
-                let ext: Vec<u64> = axes.iter().map(|a| a.1 + 2 * by(a)).collect();
+            let around = |by: Vec<u64>| {
+                let low: Vec<u64> = axes.iter().zip(&by).map(|(a, b)| a.0 + 2 - b.min(&2)).collect();
+                let ext: Vec<u64> = axes.iter().zip(&by).map(|(a, b)| a.1 + 2 * b).collect();
                 Region::new(&low, &ext).unwrap()
             };
-            let (outer, inner) = (around(&|a| a.2), around(&|a| a.3));
+            let outer = around(axes.iter().map(|a| a.2).collect());
+            let inner = around(axes.iter().map(|a| a.3).collect());
             let order = |index: prop::sample::Index, arrays: bool| {
                 let mut all: Vec<u8> = (0..axes.len() as u8).collect();
                 all.rotate_left(index.index(axes.len()));
@@ -209,9 +211,9 @@ mod tests {
             let dims = axes.len();
             for n in 0..cells.cells() as u64 {
                 let (mut at, mut rest) = (cells.lower().to_vec(), n);
-                for i in 0..dims {
-                    at[i] += rest % cells.extent()[i];
-                    rest /= cells.extent()[i];
+                for (index, extent) in at.iter_mut().zip(cells.extent()) {
+                    *index += rest % extent;
+                    rest /= extent;
                 }
                 let one = Region::new(&at, &vec![1; dims]).unwrap();
                 prop_assert_eq!(

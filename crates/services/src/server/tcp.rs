@@ -178,7 +178,7 @@ impl Connection {
             RemoteRequest::Ask(body) => {
                 let within = match &body {
                     Request::Wait { within, .. } | Request::Describe { within, .. } => *within,
-                    Request::Get { within, wish: Wish::Summary { .. }, .. } => *within,
+                    Request::Get { within, wish: Wish::Summary { .. } | Wish::Version, .. } => *within,
                     Request::List { .. }
                     | Request::Delete { .. }
                     | Request::DropNamespace

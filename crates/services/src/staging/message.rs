@@ -118,10 +118,15 @@ impl Publication {
 pub enum Which {
     /// This one.
     Exactly(Version),
-    /// The newest one in which the region is complete.
-    Latest,
+    /// The newest one up to this in which the region is complete.
+    UpTo(Version),
     /// The oldest one from this on in which the region is complete.
     From(Version),
+}
+
+impl Which {
+    /// The newest one in which the region is complete.
+    pub const LATEST: Which = Which::UpTo(Version(u64::MAX));
 }
 
 /// The bins of a histogram: `count` of equal width from `lower` to `upper`, the last one closed.
@@ -148,6 +153,8 @@ pub enum Wish {
         /// Where to reorganise; none: as the variable's definition says.
         strategy: Option<Strategy>,
     },
+    /// Nothing but which version it is.
+    Version,
     /// Count, least, greatest, sum and perhaps a histogram of its cells.
     Summary {
         /// The histogram's bins.
@@ -529,7 +536,7 @@ pub enum Reply {
     /// To `Define` and `Describe`.
     Defined {
         /// How the variable is.
-        definition: Definition,
+        definition: Box<Definition>,
         /// The part of its domain that this service holds.
         part: Region,
         /// What was noted about it.

@@ -10,7 +10,7 @@ use super::waiting::Id;
 use super::{Ground, Output, PeerId};
 use crate::patterns::Observed;
 use thalweg_foundation::array::{Layout, Region};
-use thalweg_foundation::{Kind, Nanos, Version};
+use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 
 /// The most pieces of which an answer may consist.
 const PARTS_MAX: usize = 2048;
@@ -37,6 +37,7 @@ pub(super) struct Describing {
 }
 
 /// What can be said to a get now.
+#[allow(clippy::large_enum_variant)] // it lives for one step
 enum Now {
     Answer(Reply),
     /// A task will answer.
@@ -60,12 +61,12 @@ impl Staging {
         if self.is_pending(peer, id) || self.is_summarising(peer, id) {
             return None;
         }
-        if let Err(reply) = self.may_get(&place, &region, &wish) {
-            return Some(reply);
+        if let Err(e) = self.may_get(&place, &region, &wish) {
+            return Some(Reply::Failed(e));
         }
         let get = Get { place, which, region, wish, asked: self.now, deadline: self.now.after(within) };
         let new = self.observe(&get);
-        let version = match self.answer(&get, (peer, id), None, ground, out) {
+        match self.answer(&get, (peer, id), None, ground, out) {
             Now::Answer(reply) => {
                 if let (true, Reply::Parts { version, .. }) = (new, &reply) {
                     self.prepare_behind(&get.place, *version, &region, ground, out);
@@ -73,10 +74,10 @@ impl Staging {
                 return Some(reply);
             }
             Now::Working => return None,
-            Now::Wait => self.may_wait(peer, "stage.get"),
-        };
-        if let Err(reply) = version {
-            return Some(reply);
+            Now::Wait => {}
+        }
+        if let Err(e) = self.may_wait(peer, "stage.get") {
+            return Some(Reply::Failed(e));
         }
         if within == Nanos(0) {
             return Some(refused(Kind::Timeout, "stage.get", self.still_incomplete(&get, peer)));
@@ -89,15 +90,15 @@ impl Staging {
         None
     }
 
-    fn may_get(&self, place: &VariablePlace, region: &Region, wish: &Wish) -> Result<(), Reply> {
-        let variable = self.variable(place).map_err(Reply::Failed)?;
+    fn may_get(&self, place: &VariablePlace, region: &Region, wish: &Wish) -> Result<()> {
+        let variable = self.variable(place)?;
         let name = place.1.as_str();
         if region.is_empty() || !variable.part.contains(region) {
             let detail = format!(
                 "region {region} of variable {name:?}; accepted are regions with cells inside {}",
                 variable.part
             );
-            return Err(refused(Kind::Shape, "stage.get", detail));
+            return Err(Error::new(Kind::Shape, "stage.get", detail));
         }
         let cell = &variable.definition.cell;
         match wish {
@@ -105,7 +106,7 @@ impl Staging {
                 if layout.axes().len() != region.lower().len() || cell.layout(*layout) != *layout =>
             {
                 let detail = format!("layout {layout} for region {region} of variable {name:?}");
-                Err(refused(Kind::Invalid, "stage.get", detail))
+                Err(Error::new(Kind::Invalid, "stage.get", detail))
             }
             Wish::Summary { bins: Some(bins) }
                 if !(bins.lower < bins.upper && bins.count > 0 && bins.count <= 1 << 16) =>
@@ -114,7 +115,7 @@ impl Staging {
                     "{} bins from {} to {}; accepted are 1 to 65536 from a lower to a higher edge",
                     bins.count, bins.lower, bins.upper
                 );
-                Err(refused(Kind::Invalid, "stage.reduce", detail))
+                Err(Error::new(Kind::Invalid, "stage.reduce", detail))
             }
             _ => Ok(()),
         }
@@ -184,9 +185,10 @@ impl Staging {
         let version = match self.select(get, only) {
             Ok(Some(version)) => version,
             Ok(None) => return Now::Wait,
-            Err(reply) => return Now::Answer(reply),
+            Err(e) => return Now::Answer(Reply::Failed(e)),
         };
         match get.wish {
+            Wish::Version => Now::Answer(Reply::Parts { version, parts: Vec::new() }),
             Wish::Parts { layout, strategy } => {
                 self.answer_parts(get, version, layout, strategy, ground, out)
             }
@@ -214,14 +216,14 @@ impl Staging {
     }
 
     /// The version that a get may have now; an error when it will never have one.
-    fn select(&self, get: &Get, only: Option<Version>) -> Result<Option<Version>, Reply> {
-        let variable = self.variable(&get.place).map_err(Reply::Failed)?;
+    fn select(&self, get: &Get, only: Option<Version>) -> Result<Option<Version>> {
+        let variable = self.variable(&get.place)?;
         let readable = |i: &Instance| i.is_readable(&variable.definition, &get.region);
         let candidate = |v: &Version| only.is_none_or(|only| only == *v);
         match get.which {
             Which::Exactly(version) => {
                 if variable.past.has(version) {
-                    return Err(refused(Kind::NotFound, "stage.get", past(variable, get, version)));
+                    return Err(Error::new(Kind::NotFound, "stage.get", past(variable, get, version)));
                 }
                 let Some(instance) = variable.versions.get(&version) else { return Ok(None) };
                 if readable(instance) {
@@ -234,12 +236,12 @@ impl Staging {
                         get.place.1.as_str(),
                         missing(instance, &get.region)
                     );
-                    return Err(refused(Kind::NotFound, "stage.get", detail));
+                    return Err(Error::new(Kind::NotFound, "stage.get", detail));
                 }
                 Ok(None)
             }
-            Which::Latest => {
-                let all = variable.versions.iter().rev();
+            Which::UpTo(version) => {
+                let all = variable.versions.range(..=version).rev();
                 Ok(all.filter(|(v, _)| candidate(v)).find(|(_, i)| readable(i)).map(|(v, _)| *v))
             }
             Which::From(version) => {
@@ -417,9 +419,10 @@ impl Staging {
                     writers(instance)
                 )
             }
-            Which::Latest | Which::From(_) => {
+            Which::UpTo(_) | Which::From(_) => {
                 let from = match get.which {
-                    Which::From(version) => format!(" from {} on", version.0),
+                    Which::From(version) if version.0 > 0 => format!(" from {} on", version.0),
+                    Which::UpTo(version) if version.0 < u64::MAX => format!(" up to {}", version.0),
                     _ => String::new(),
                 };
                 let there = variable.map_or(0, |v| v.versions.len());

@@ -17,7 +17,7 @@ use std::ops::Bound;
 use thalweg_foundation::array::Shape;
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::sync::Ticket;
-use thalweg_foundation::{Bytes, Error, Kind, Nanos, Version};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
 
 /// What to do with a put when memory is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,7 +201,7 @@ impl Staging {
             Request::Reserve { bytes, key, purpose: Purpose::Array { replace }, within } => {
                 let place = (namespace, key);
                 if !replace && self.entries.contains_key(&place) {
-                    return Some(there_already(&place));
+                    return Some(Reply::Failed(there_already(&place)));
                 }
                 self.reserve(from, id, bytes, Some(place), within, ground, out)
             }
@@ -312,10 +312,10 @@ impl Staging {
         if self.is_crowded(Some(&place)) && self.config.when_full == WhenFull::DropOldest {
             self.drop_oldest(ground);
         }
-        if let Err(reply) = self.admissible(&place, &shape, extent, replace) {
+        if let Err(e) = self.admissible(&place, &shape, extent, replace) {
             self.store.release(extent);
             self.admit(ground, out);
-            return reply;
+            return Reply::Failed(e);
         }
         let hash = hash(&place.0, &place.1);
         // The new version is shown before the old one is hidden, so that there is always one.
@@ -343,11 +343,11 @@ impl Staging {
         age
     }
 
-    fn admissible(&self, place: &Place, shape: &Shape, extent: Extent, replace: bool) -> Result<(), Reply> {
+    fn admissible(&self, place: &Place, shape: &Shape, extent: Extent, replace: bool) -> Result<()> {
         let there = self.entries.contains_key(place);
         if shape.size().0 > extent.bytes {
             let detail = format!("shape {shape} does not fit the {} granted", Bytes(extent.bytes));
-            return Err(refused(Kind::Shape, "stage.put", detail));
+            return Err(Error::new(Kind::Shape, "stage.put", detail));
         }
         if there && !replace {
             return Err(there_already(place));
@@ -355,7 +355,7 @@ impl Staging {
         let most = self.config.entries_max();
         if self.is_crowded(Some(place)) {
             let detail = format!("{most} versions are held, which is the limit; delete some");
-            return Err(refused(Kind::Full, "stage.put", detail));
+            return Err(Error::new(Kind::Full, "stage.put", detail));
         }
         Ok(())
     }
@@ -427,9 +427,9 @@ impl Staging {
 
 pub(super) const CROWDED: &str = "the directory's window for this key is full; delete versions";
 
-fn there_already(place: &Place) -> Reply {
+fn there_already(place: &Place) -> Error {
     let detail = format!("{} is there already; put a new version, or replace it", place.1);
-    refused(Kind::Exists, "stage.put", detail)
+    Error::new(Kind::Exists, "stage.put", detail)
 }
 
 pub(super) fn refused(kind: Kind, operation: &str, detail: impl std::fmt::Display) -> Reply {

@@ -212,9 +212,11 @@ impl Variable {
         complete.next().map(|(version, _)| *version)
     }
 
-    /// Versions that are kept no longer, since newer ones are complete.
+    /// Versions that are kept no longer, since newer ones are complete. Of a variable that several services share none of
+    /// them knows that: its writers look, and release them.
     pub fn overdue(&self) -> Vec<Version> {
-        let Some(keep) = self.definition.keep_last else { return Vec::new() };
+        let shared = self.part != self.definition.whole();
+        let Some(keep) = self.definition.keep_last.filter(|_| !shared) else { return Vec::new() };
         let complete =
             self.versions.iter().rev().filter(|(_, i)| i.is_complete(&self.definition, &self.part));
         let Some((oldest, _)) = complete.take(keep as usize).nth(keep as usize - 1) else {

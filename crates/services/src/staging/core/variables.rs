@@ -29,7 +29,7 @@ impl Staging {
     fn defined(&self, place: &VariablePlace) -> Reply {
         match self.variable(place) {
             Ok(v) => Reply::Defined {
-                definition: v.definition.clone(),
+                definition: Box::new(v.definition.clone()),
                 part: v.part,
                 attributes: v.attributes.clone().into_iter().collect(),
             },
@@ -92,8 +92,8 @@ impl Staging {
         if self.variables.contains_key(&place) {
             return Some(self.defined(&place));
         }
-        if let Err(reply) = self.may_wait(peer, "stage.open") {
-            return Some(reply);
+        if let Err(e) = self.may_wait(peer, "stage.open") {
+            return Some(Reply::Failed(e));
         }
         let wait = Describing { place, asked: self.now, deadline: self.now.after(within) };
         if within == Nanos(0) {

@@ -6,7 +6,7 @@ use super::state::{refused, Place, Staging};
 use super::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::{Kind, Nanos};
+use thalweg_foundation::{Error, Kind, Nanos, Result};
 
 /// One wait.
 #[derive(Debug)]
@@ -136,8 +136,8 @@ impl Staging {
         if missing == 0 || (!all && !there.is_empty()) {
             return Some(Reply::Ready(there));
         }
-        if let Err(reply) = self.may_wait(peer, "stage.wait") {
-            return Some(reply);
+        if let Err(e) = self.may_wait(peer, "stage.wait") {
+            return Some(Reply::Failed(e));
         }
         let waiter = Waiter { places, all, missing, asked: self.now, deadline: self.now.after(within) };
         if within == Nanos(0) {
@@ -149,7 +149,7 @@ impl Staging {
     }
 
     /// Refuses a client with too many waits.
-    pub(super) fn may_wait(&self, peer: PeerId, operation: &str) -> Result<(), Reply> {
+    pub(super) fn may_wait(&self, peer: PeerId, operation: &str) -> Result<()> {
         let most = self.config.waits_per_client;
         let gets = self.gets.range((peer, 0)..=(peer, u64::MAX)).count();
         let opens = self.describing.range((peer, 0)..=(peer, u64::MAX)).count();
@@ -157,7 +157,7 @@ impl Staging {
             return Ok(());
         }
         let detail = format!("{most} waits of this client are pending already");
-        Err(refused(Kind::Full, operation, detail))
+        Err(Error::new(Kind::Full, operation, detail))
     }
 
     /// Names the first missing key and everybody who could put it.

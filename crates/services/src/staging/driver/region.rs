@@ -1,6 +1,6 @@
 //! Regions of variables at one service: put in the writer's layout, got in the reader's.
 
-use super::super::message::{Lies, Part, Publication, Question, Reply, Request, Wish};
+use super::super::message::{Lies, Part, Publication, Question, Reply, Request, Which, Wish};
 use super::super::Definition;
 use super::client::{as_bytes_mut, words_for, Client, Loan, View, Way};
 use super::shared::unexpected;
@@ -224,20 +224,29 @@ impl RegionLoan {
     }
 }
 
+/// What a service knows of a variable.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// How it is.
+    pub definition: Definition,
+    /// The part of its domain that the service holds.
+    pub part: Region,
+    /// What was noted about it.
+    pub attributes: Vec<(String, String)>,
+}
+
 impl Client {
-    /// How a variable is, once somebody has defined it; with the part of its domain that this service holds.
+    /// How a variable is, once somebody has defined it.
     ///
     /// # Errors
     /// `Timeout` names who is connected.
     /// # Blocking
     /// Until it is defined.
-    pub fn describe(
-        &self,
-        name: Name,
-        patience: Patience<'_>,
-    ) -> Result<(Definition, Region, Vec<(String, String)>)> {
+    pub fn describe(&self, name: Name, patience: Patience<'_>) -> Result<Description> {
         match self.ask(Request::Describe { name, within: patience.within }, patience)? {
-            Reply::Defined { definition, part, attributes } => Ok((definition, part, attributes)),
+            Reply::Defined { definition, part, attributes } => {
+                Ok(Description { definition: *definition, part, attributes })
+            }
             other => Err(unexpected(&other)),
         }
     }
@@ -266,9 +275,9 @@ impl Client {
     /// # Errors
     /// As `region_of`.
     pub fn region(&self, question: &Question, patience: Patience<'_>) -> Result<RegionView> {
-        let (definition, ..) =
-            self.describe(question.name.clone(), Patience { within: Nanos(0), ..patience })?;
-        self.region_of(&definition.cell, question, patience)
+        let at_once = Patience { within: Nanos(0), ..patience };
+        let there = self.describe(question.name.clone(), at_once)?;
+        self.region_of(&there.definition.cell, question, patience)
     }
 
     /// A region of a variable whose cells are `cell`, in the layout that is asked for; without a copy where one piece or
@@ -382,6 +391,32 @@ impl Client {
         Err(Error::new(Kind::Timeout, "stage.get", detail))
     }
 
+    /// The version that a get of `region` would give, without its bytes.
+    ///
+    /// # Errors
+    /// As `region_of`.
+    /// # Blocking
+    /// Until there is one.
+    pub fn newest_or_oldest(
+        &self,
+        name: &Name,
+        which: Which,
+        region: &Region,
+        patience: Patience<'_>,
+    ) -> Result<Version> {
+        let body = Request::Get {
+            name: name.clone(),
+            which,
+            region: *region,
+            wish: Wish::Version,
+            within: patience.within,
+        };
+        match self.ask(body, patience)? {
+            Reply::Parts { version, .. } => Ok(version),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     fn parts(&self, question: &Question, patience: Patience<'_>) -> Result<(Version, Vec<Part>)> {
         let Question { name, which, region, layout, strategy } = question.clone();
         let wish = Wish::Parts { layout, strategy };
@@ -421,7 +456,7 @@ impl Client {
 }
 
 /// `view`, reorganised if it does not lie as `wanted`.
-fn in_layout(view: RegionView, wanted: Option<Layout>) -> Result<RegionView> {
+pub(super) fn in_layout(view: RegionView, wanted: Option<Layout>) -> Result<RegionView> {
     let Some(layout) = wanted.filter(|l| *l != view.layout) else { return Ok(view) };
     let mut words = words_for("stage.get", &view.shape())?;
     // SAFETY: the words hold the packed region.

@@ -132,7 +132,7 @@ impl Stage {
         for (client, part) in self.clients.iter().zip(&parts) {
             let body = Request::Define { name: name.clone(), definition: definition.clone(), part: *part };
             match client.ask(body, patience)? {
-                Reply::Defined { definition, .. } => there = definition,
+                Reply::Defined { definition, .. } => there = *definition,
                 other => return Err(unexpected(&other)),
             }
         }
@@ -149,9 +149,9 @@ impl Stage {
         let mut held = Vec::with_capacity(self.clients.len());
         let mut there = None;
         for client in self.clients.iter() {
-            let (definition, part, _) = client.describe(name.clone(), patience)?;
-            held.push(part);
-            there = Some(definition);
+            let there_is = client.describe(name.clone(), patience)?;
+            held.push(there_is.part);
+            there = Some(there_is.definition);
         }
         let there = there.ok_or_else(|| Error::new(Kind::Invalid, "stage.open", "no service"))?;
         if held != parts(&there.domain, self.clients.len())? {

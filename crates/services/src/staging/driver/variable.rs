@@ -3,15 +3,16 @@
 use super::super::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
 use super::super::{Definition, Strategy};
 use super::client::{words_for, Client, Identity};
-use super::region::{shape_of, Lying, RegionLoan, RegionView};
+use super::exchange::tcp_address;
+use super::region::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
 use super::stage::Stage;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_foundation::array::{transfers, Layout, Region, Shape, Side};
+use thalweg_foundation::array::{transfers, Layout, Records, Region, Shape, Side};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::{Error, Kind, Result, Version};
+use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::{now, Patience};
 use thalweg_transport::process;
 
@@ -67,6 +68,51 @@ impl Variable {
         all.filter_map(|(client, part)| Some((client, part.intersection(region)?))).collect()
     }
 
+    /// One version for all services that hold cells of `region`: the one, or the oldest or newest that each of them can give.
+    fn agreed(&self, which: Which, region: &Region, patience: Patience<'_>) -> Result<Which> {
+        let holders = self.holders(region);
+        if holders.len() < 2 || matches!(which, Which::Exactly(_)) {
+            return Ok(which);
+        }
+        if let Which::UpTo(newest) = which {
+            let at_once = Patience { within: Nanos(0), ..patience };
+            match self.fixed(&holders, newest, Which::UpTo, at_once) {
+                Err(e) if e.kind == Kind::Timeout => {}
+                found => return found.map(Which::Exactly),
+            }
+        }
+        // None is there on all of them: the first that will be.
+        let oldest = if let Which::From(oldest) = which { oldest } else { Version(0) };
+        self.fixed(&holders, oldest, Which::From, patience).map(Which::Exactly)
+    }
+
+    /// Asks the services in turn, each from what the one before could give, until all give the same version.
+    fn fixed(
+        &self,
+        holders: &[(&Arc<Client>, Region)],
+        from: Version,
+        which: fn(Version) -> Which,
+        patience: Patience<'_>,
+    ) -> Result<Version> {
+        let deadline = now().after(patience.within);
+        let (mut version, mut agreeing) = (from, 0);
+        for (client, region) in holders.iter().cycle() {
+            let within = if patience.within == Nanos(0) { Nanos(0) } else { deadline.since(now()) };
+            let found = client.newest_or_oldest(
+                &self.name,
+                which(version),
+                region,
+                Patience { within, ..patience },
+            )?;
+            agreeing = if found == version { agreeing + 1 } else { 1 };
+            version = found;
+            if agreeing >= holders.len() {
+                break;
+            }
+        }
+        Ok(version)
+    }
+
     /// Copies the array at `from`, which holds the cells of `region`, into the stage: one copy, in the writer's own layout.
     /// Cells that were put before stay as they are.
     ///
@@ -97,6 +143,18 @@ impl Variable {
             }
             loan.commit(patience)?;
         }
+        self.settle(patience)
+    }
+
+    /// Releases what is not kept any more: several services cannot know of each other which versions are complete.
+    fn settle(&self, patience: Patience<'_>) -> Result<()> {
+        let (Some(keep), true) = (self.definition.keep_last, self.parts.len() > 1) else { return Ok(()) };
+        let there = self.versions(patience)?;
+        let complete = there.iter().rev().filter(|state| state.complete);
+        let Some(oldest) = complete.take(keep as usize).nth(keep as usize - 1) else { return Ok(()) };
+        for old in there.iter().take_while(|state| state.version < oldest.version) {
+            self.release_everywhere(old.version, patience)?;
+        }
         Ok(())
     }
 
@@ -104,7 +162,7 @@ impl Variable {
     /// to the stage's services. They are lost when this process ends.
     ///
     /// # Errors
-    /// As `put`.
+    /// As `put`; `Invalid` when a service is reached over TCP.
     ///
     /// # Safety
     /// As `put`.
@@ -119,6 +177,13 @@ impl Variable {
     ) -> Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         self.check("stage.put", region)?;
+        if let Some(far) = self.stage.clients().iter().find(|c| tcp_address(c.address()).is_some()) {
+            let detail = format!(
+                "the service at {:?} is reached over TCP, and its readers may not be on this node; put without local",
+                far.address()
+            );
+            return Err(Error::new(Kind::Invalid, "stage.put", detail));
+        }
         self.drop_kept(patience)?;
         let cell = &self.definition.cell;
         let layout = lying.layout(cell, &shape_of(cell, region))?;
@@ -150,7 +215,7 @@ impl Variable {
                 }
             }
         }
-        Ok(())
+        self.settle(patience)
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Vec<(Version, Arc<Client>, Key)>> {
@@ -190,6 +255,7 @@ impl Variable {
         patience: Patience<'_>,
     ) -> Result<RegionLoan> {
         self.check("stage.put", region)?;
+        self.settle(patience)?;
         match self.holders(region).as_slice() {
             [(client, cells)] => {
                 let cell = &self.definition.cell;
@@ -207,7 +273,7 @@ impl Variable {
         }
     }
 
-    /// A region of a version, in `layout` (none: whatever is cheapest); without a copy where one piece or replica in this
+    /// A region of a version, in `layout` (none: whatever is cheapest, with the fields of records together); without a copy where one piece or replica in this
     /// node's memory holds it so.
     ///
     /// # Errors
@@ -228,7 +294,11 @@ impl Variable {
         let layout = layout.map(|l| cell.layout(l));
         let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
         if let [(client, _)] = self.holders(region).as_slice() {
-            return client.region_of(cell, &question, patience);
+            let view = client.region_of(cell, &question, patience)?;
+            // Who has not asked for fields apart wants records.
+            let together = layout.is_none() && view.layout().records() == Records::Arrays;
+            let structs = view.layout().with_records(Records::Structs);
+            return in_layout(view, together.then_some(structs));
         }
         let layout = layout.unwrap_or_else(|| Layout::right(region.lower().len()));
         let mut words = words_for("stage.get", &shape_of(cell, region))?;
@@ -261,15 +331,14 @@ impl Variable {
         let cell = &self.definition.cell;
         let layout = Some(lying.layout(cell, &shape_of(cell, region))?);
         let deadline = now().after(patience.within);
-        let mut question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
+        let which = self.agreed(which, region, patience)?;
+        let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
         let mut version = Version(0);
         for (client, cells) in self.holders(region) {
             let left = Patience { within: deadline.since(now()), ..patience };
             let part = question.of_part(cells);
             // SAFETY: the caller's promise; `cells` are in `region`.
             version = unsafe { client.region_into(cell, &part, (region, to), lying, left)? };
-            // The first service chooses; the others give the same version.
-            question.which = Which::Exactly(version);
         }
         Ok(version)
     }
@@ -293,6 +362,12 @@ impl Variable {
     /// # Errors
     /// `Gone`.
     pub fn release(&self, version: Version, patience: Patience<'_>) -> Result<bool> {
+        let there = self.release_everywhere(version, patience)?;
+        self.drop_kept(patience)?;
+        Ok(there)
+    }
+
+    fn release_everywhere(&self, version: Version, patience: Patience<'_>) -> Result<bool> {
         let mut there = false;
         for client in self.stage.clients() {
             match client.ask(Request::Release { key: self.key(version) }, patience)? {
@@ -300,7 +375,6 @@ impl Variable {
                 other => return Err(unexpected(&other)),
             }
         }
-        self.drop_kept(patience)?;
         Ok(there)
     }
 
@@ -358,13 +432,13 @@ impl Variable {
     ) -> Result<(Version, Reduction)> {
         self.check("stage.reduce", region)?;
         let deadline = now().after(patience.within);
-        let (mut which, mut found) = (which, None);
+        let which = self.agreed(which, region, patience)?;
+        let mut found = None;
         for (client, region) in self.holders(region) {
             let left = Patience { within: deadline.since(now()), ..patience };
             let (name, wish, within) = (self.name.clone(), Wish::Summary { bins }, left.within);
             match client.ask(Request::Get { name, which, region, wish, within }, left)? {
                 Reply::Summary { version, found: here } => {
-                    which = Which::Exactly(version);
                     found = Some(match found {
                         None => (version, here),
                         Some((_, before)) => (version, here.merge(&before)?),
@@ -394,7 +468,7 @@ impl Variable {
     /// # Errors
     /// `Gone`.
     pub fn attributes(&self, patience: Patience<'_>) -> Result<Vec<(String, String)>> {
-        self.stage.clients()[0].describe(self.name.clone(), patience).map(|(_, _, attributes)| attributes)
+        self.stage.clients()[0].describe(self.name.clone(), patience).map(|there| there.attributes)
     }
 
     /// The regions and layouts in which it is read again and again, as each service knows them.
