@@ -11,7 +11,7 @@ use thalweg_foundation::array::{gather, scatter, Layout, Shape, Strides};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Result};
 use thalweg_transport::link::{now, Patience};
-use thalweg_transport::memory::available;
+use thalweg_transport::memory::Buffer;
 use thalweg_transport::process;
 
 /// Who a client is.
@@ -52,7 +52,7 @@ pub enum View {
     /// In the service's memory.
     Lease(Lease),
     /// Brought from another node.
-    Owned(Shape, Box<[u64]>),
+    Owned(Shape, Buffer),
 }
 
 impl View {
@@ -60,7 +60,7 @@ impl View {
     pub fn start(&self) -> *const u8 {
         match self {
             View::Lease(lease) => lease.start(),
-            View::Owned(_, words) => words.as_ptr().cast(),
+            View::Owned(_, buffer) => buffer.start(),
         }
     }
 
@@ -95,32 +95,15 @@ pub enum Loan {
         /// As what it will be published.
         what: Publication,
         /// The bytes.
-        words: Box<[u64]>,
+        buffer: Buffer,
     },
 }
 
-/// Zeroed memory of this process for an array of `shape`.
-pub(super) fn words_for(operation: &str, shape: &Shape) -> Result<Box<[u64]>> {
-    let count = shape.size().0.div_ceil(8) as usize;
-    let mut words: Vec<u64> = Vec::new();
-    if shape.size() > available() || words.try_reserve_exact(count).is_err() {
-        let detail = format!("no memory for {} in this process; {} are available", shape.size(), available());
-        return Err(Error::new(Kind::Full, operation, detail));
-    }
-    words.resize(count, 0);
-    Ok(words.into_boxed_slice())
-}
-
-fn as_bytes<'a>(words: &'a [u64], shape: &Shape) -> &'a [u8] {
-    let len = (shape.size().0 as usize).min(words.len() * 8);
-    // SAFETY: `words` holds `len` bytes.
-    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), len) }
-}
-
-pub(super) fn as_bytes_mut<'a>(words: *mut u64, count: usize, shape: &Shape) -> &'a mut [u8] {
-    let len = (shape.size().0 as usize).min(count * 8);
-    // SAFETY: the caller owns `count` words at `words` and uses the slice only as long.
-    unsafe { std::slice::from_raw_parts_mut(words.cast(), len) }
+/// The buffer's bytes while something else is told about the buffer.
+pub(super) fn bytes_of<'a>(buffer: &mut Buffer) -> &'a mut [u8] {
+    let len = buffer.as_slice().len();
+    // SAFETY: the bytes stay where they are when the buffer moves; both callers fill them before anybody reads the buffer.
+    unsafe { std::slice::from_raw_parts_mut(buffer.start_mut(), len) }
 }
 
 impl Loan {
@@ -128,7 +111,7 @@ impl Loan {
     pub fn start(&mut self) -> *mut u8 {
         match self {
             Loan::Shared(loan) => loan.start(),
-            Loan::Owned { words, .. } => words.as_mut_ptr().cast(),
+            Loan::Owned { buffer, .. } => buffer.start_mut(),
         }
     }
 
@@ -147,9 +130,9 @@ impl Loan {
     pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
         match self {
             Loan::Shared(loan) => loan.commit(patience),
-            Loan::Owned { remote, what, words } => {
+            Loan::Owned { remote, what, buffer } => {
                 let remote = remote.take().ok_or_else(super::shared::ended)?;
-                remote.put(what.clone(), as_bytes(words, what.shape()), patience)
+                remote.put(what.clone(), buffer.as_slice(), patience)
             }
         }
     }
@@ -318,8 +301,8 @@ impl Client {
         match self.way()? {
             Way::Shared(shared) => shared.loan(what, patience).map(Loan::Shared),
             Way::Remote(remote) => {
-                let words = words_for("stage.put", what.shape())?;
-                Ok(Loan::Owned { remote: Some(remote.clone()), what, words })
+                let buffer = Buffer::new("stage.put", what.shape().size())?;
+                Ok(Loan::Owned { remote: Some(remote.clone()), what, buffer })
             }
         }
     }
@@ -335,9 +318,9 @@ impl Client {
             Way::Shared(shared) => shared.get(&key, patience).map(View::Lease),
             Way::Remote(remote) => {
                 let place = |shape: Shape| {
-                    let mut words = words_for("stage.get", &shape)?;
-                    let into = as_bytes_mut(words.as_mut_ptr(), words.len(), &shape);
-                    Ok((View::Owned(shape, words), into))
+                    let mut buffer = Buffer::new("stage.get", shape.size())?;
+                    let into = bytes_of(&mut buffer);
+                    Ok((View::Owned(shape, buffer), into))
                 };
                 remote.get(key, place, patience)
             }

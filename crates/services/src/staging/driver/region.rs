@@ -2,12 +2,13 @@
 
 use super::super::message::{Lies, Part, Publication, Question, Reply, Request, Which, Wish};
 use super::super::Definition;
-use super::client::{as_bytes_mut, words_for, Client, Loan, View, Way};
+use super::client::{bytes_of, Client, Loan, View, Way};
 use super::shared::unexpected;
 use thalweg_foundation::array::{transfers, Cell, DType, Layout, Records, Region, Shape, Side, Strides};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::{now, Patience};
+use thalweg_transport::memory::Buffer;
 
 /// How often a part may be gone before it is leased, because its version was replaced by newer ones meanwhile.
 const TRIES: usize = 16;
@@ -44,7 +45,7 @@ impl<'a> Lying<'a> {
 /// What keeps the bytes of a view.
 enum Keeps {
     Viewed(View),
-    Words(Box<[u64]>),
+    Owned(Buffer),
 }
 
 /// A region of a version, for reading, as long as this lives.
@@ -61,35 +62,35 @@ pub struct RegionView {
 /// Packed bytes of a region.
 pub struct Packed<'a> {
     view: &'a RegionView,
-    words: Option<Box<[u64]>>,
+    copy: Option<Buffer>,
 }
 
 impl Packed<'_> {
     /// The bytes, packed in the view's layout.
     pub fn bytes(&self) -> &[u8] {
         let len = self.view.shape().size().0 as usize;
-        let start = self.words.as_ref().map_or(self.view.base(), |words| words.as_ptr().cast());
-        // SAFETY: the view, or the words, hold the packed region.
+        let start = self.copy.as_ref().map_or(self.view.base(), Buffer::start);
+        // SAFETY: the view, or the copy, holds the packed region.
         unsafe { std::slice::from_raw_parts(start, len) }
     }
 }
 
 impl RegionView {
-    /// A view of words that hold the packed region.
+    /// A view of a buffer that holds the packed region.
     pub(super) fn owned(
-        words: Box<[u64]>,
+        buffer: Buffer,
         region: Region,
         layout: Layout,
         version: Version,
         cell: Cell,
     ) -> RegionView {
-        RegionView { keeps: Keeps::Words(words), held: region, layout, region, version, cell }
+        RegionView { keeps: Keeps::Owned(buffer), held: region, layout, region, version, cell }
     }
 
     fn base(&self) -> *const u8 {
         match &self.keeps {
             Keeps::Viewed(view) => view.start(),
-            Keeps::Words(words) => words.as_ptr().cast(),
+            Keeps::Owned(buffer) => buffer.start(),
         }
     }
 
@@ -149,13 +150,13 @@ impl RegionView {
     /// `Full` when there is no memory for a copy.
     pub fn packed(&self) -> Result<Packed<'_>> {
         if self.held == self.region {
-            return Ok(Packed { view: self, words: None });
+            return Ok(Packed { view: self, copy: None });
         }
-        let mut words = words_for("stage.get", &self.shape())?;
-        let to = words.as_mut_ptr().cast();
-        // SAFETY: the words hold the packed region.
+        let mut buffer = Buffer::new("stage.get", self.shape().size())?;
+        let to = buffer.start_mut();
+        // SAFETY: the buffer holds the packed region.
         unsafe { self.copy_to(&self.region, to, &Lying::Packed(self.layout))? };
-        Ok(Packed { view: self, words: Some(words) })
+        Ok(Packed { view: self, copy: Some(buffer) })
     }
 
     /// Copies the region into the array of the cells of `whole` at `to`.
@@ -292,12 +293,12 @@ impl Client {
         if let Way::Remote(remote) = self.way()? {
             let shape = Shape::new(cell.dtype(), question.region.extents())?;
             let place = |layout: Layout| {
-                let mut words = words_for("stage.get", &shape)?;
-                let into = as_bytes_mut(words.as_mut_ptr(), words.len(), &shape);
-                Ok(((layout, words), into))
+                let mut buffer = Buffer::new("stage.get", shape.size())?;
+                let into = bytes_of(&mut buffer);
+                Ok(((layout, buffer), into))
             };
-            let (version, (layout, words)) = remote.get_region(question.clone(), place, patience)?;
-            let keeps = Keeps::Words(words);
+            let (version, (layout, buffer)) = remote.get_region(question.clone(), place, patience)?;
+            let keeps = Keeps::Owned(buffer);
             let view = RegionView {
                 keeps,
                 held: question.region,
@@ -458,11 +459,11 @@ impl Client {
 /// `view`, reorganised if it does not lie as `wanted`.
 pub(super) fn in_layout(view: RegionView, wanted: Option<Layout>) -> Result<RegionView> {
     let Some(layout) = wanted.filter(|l| *l != view.layout) else { return Ok(view) };
-    let mut words = words_for("stage.get", &view.shape())?;
-    // SAFETY: the words hold the packed region.
-    unsafe { view.copy_to(&view.region, words.as_mut_ptr().cast(), &Lying::Packed(layout))? };
+    let mut buffer = Buffer::new("stage.get", view.shape().size())?;
+    // SAFETY: the buffer holds the packed region.
+    unsafe { view.copy_to(&view.region, buffer.start_mut(), &Lying::Packed(layout))? };
     let region = view.region;
-    Ok(RegionView { keeps: Keeps::Words(words), held: region, layout, ..view })
+    Ok(RegionView { keeps: Keeps::Owned(buffer), held: region, layout, ..view })
 }
 
 /// One view of the region over its parts: the part itself where one holds it as it is wanted, else a copy.
@@ -484,17 +485,17 @@ fn assemble(
     }
     let common = found.first().map(|(p, _)| p.layout).filter(|l| found.iter().all(|(p, _)| p.layout == *l));
     let layout = question.layout.or(common).unwrap_or_else(|| Layout::right(region.lower().len()));
-    let mut words = words_for("stage.get", &shape_of(&cell, &region))?;
+    let mut buffer = Buffer::new("stage.get", shape_of(&cell, &region).size())?;
     for (part, view) in &found {
         for cells in &part.cells {
             let (from, to) = (Side::Packed(&part.region, &part.layout), Side::Packed(&region, &layout));
             for transfer in transfers(&cell, cells, from, to)? {
-                // SAFETY: the view keeps the packed part, the words hold the packed region.
-                unsafe { transfer.run(view.start(), words.as_mut_ptr().cast()) };
+                // SAFETY: the view keeps the packed part, the buffer holds the packed region.
+                unsafe { transfer.run(view.start(), buffer.start_mut()) };
             }
         }
     }
-    Ok(RegionView { keeps: Keeps::Words(words), held: region, layout, region, version, cell })
+    Ok(RegionView { keeps: Keeps::Owned(buffer), held: region, layout, region, version, cell })
 }
 
 impl Question {

@@ -2,7 +2,7 @@
 
 use super::super::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
 use super::super::{Definition, Strategy};
-use super::client::{words_for, Client, Identity};
+use super::client::{Client, Identity};
 use super::exchange::tcp_address;
 use super::region::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
@@ -14,6 +14,7 @@ use thalweg_foundation::array::{transfers, Layout, Records, Region, Shape, Side}
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::{now, Patience};
+use thalweg_transport::memory::Buffer;
 use thalweg_transport::process;
 
 /// A variable of a stage.
@@ -301,12 +302,12 @@ impl Variable {
             return in_layout(view, together.then_some(structs));
         }
         let layout = layout.unwrap_or_else(|| Layout::right(region.lower().len()));
-        let mut words = words_for("stage.get", &shape_of(cell, region))?;
-        let to = words.as_mut_ptr().cast();
-        // SAFETY: the words hold the packed region.
+        let mut buffer = Buffer::new("stage.get", shape_of(cell, region).size())?;
+        let to = buffer.start_mut();
+        // SAFETY: the buffer holds the packed region.
         let version =
             unsafe { self.get_into(which, region, to, &Lying::Packed(layout), strategy, patience)? };
-        Ok(RegionView::owned(words, *region, layout, version, cell.clone()))
+        Ok(RegionView::owned(buffer, *region, layout, version, cell.clone()))
     }
 
     /// Copies a region of a version into the array at `to`; the version that it is of.

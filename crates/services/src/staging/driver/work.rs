@@ -5,9 +5,12 @@ use super::super::message::{Bins, Reduction};
 use super::host::Host;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use thalweg_foundation::array::{transfers, Cell, Histogram, Shape, Side, Summary};
+use thalweg_foundation::array::{transfers, Cell, Histogram, Shape, Side, Summary, Transfer};
 use thalweg_foundation::{Bytes, Error, Kind, Result};
 use thalweg_transport::memory::Segment;
+
+/// From this size on a copy is shared with threads that have nothing to do: starting one costs as much as 1 MiB.
+const WORTH_HELP: Bytes = Bytes(8 << 20);
 
 #[derive(Default)]
 struct State {
@@ -53,6 +56,13 @@ impl Workers {
         }
         self.wake.notify_one();
         None
+    }
+
+    /// How many threads have nothing to do, and could help.
+    fn idle(&self) -> usize {
+        let state = self.lock();
+        let asleep = state.idle.saturating_sub(state.tasks.len());
+        asleep + self.most.saturating_sub(state.threads)
     }
 
     /// Ends the threads; what they are doing is finished first.
@@ -105,7 +115,7 @@ fn perform(host: &Host, task: &Task) -> Result<Outcome> {
                     for transfer in transfers(cell, cells, from_side, to_side)? {
                         // SAFETY: both packed arrays lie in extents of their sizes; the source is pinned and sealed, and
                         // no other task writes these cells of the target.
-                        unsafe { transfer.run(from, to) };
+                        unsafe { run(transfer, from, to, host.workers().idle()) };
                     }
                 }
             }
@@ -121,6 +131,45 @@ fn perform(host: &Host, task: &Task) -> Result<Outcome> {
         }
         Task::Summarise { cell, parts, bins } => reduce(host, cell, parts, bins.as_ref()).map(Outcome::Found),
     }
+}
+
+/// An address that several threads may use side by side.
+#[derive(Clone, Copy)]
+struct Shared<T>(T);
+
+// SAFETY: `run` gives each thread bytes of the target that no other one writes.
+unsafe impl<T> Sync for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Send for Shared<T> {}
+
+impl<T: Copy> Shared<T> {
+    fn address(&self) -> T {
+        self.0
+    }
+}
+
+/// Runs `transfer`, a large one with up to `helpers` more threads.
+///
+/// # Safety
+/// As for `Transfer::run`.
+unsafe fn run(transfer: Transfer, from: *const u8, to: *mut u8, helpers: usize) {
+    if helpers == 0 || transfer.bytes() < WORTH_HELP {
+        // SAFETY: the caller's promise.
+        return unsafe { transfer.run(from, to) };
+    }
+    let mut pieces = transfer.split(helpers + 1);
+    let (from, to) = (Shared(from), Shared(to));
+    let mine = pieces.pop();
+    std::thread::scope(|scope| {
+        for piece in &pieces {
+            // SAFETY: the caller's promise; the pieces write disjoint memory.
+            scope.spawn(move || unsafe { piece.run(from.address(), to.address()) });
+        }
+        if let Some(mine) = mine {
+            // SAFETY: as above.
+            unsafe { mine.run(from.address(), to.address()) };
+        }
+    });
 }
 
 fn source(host: &Host, part: &Taken) -> Result<(Arc<Segment>, *const u8)> {
