@@ -94,8 +94,8 @@ impl Server {
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = settings.workers.unwrap_or(cores.min(WORKERS_MAX));
-        if workers == 0 {
-            let detail = "0 workers; accepted is at least 1";
+        if !(1..=1024).contains(&workers) {
+            let detail = format!("{workers} workers; accepted are 1 to 1024");
             return Err(Error::new(Kind::Invalid, "server", detail));
         }
         let folder = settings.spill.map(|spill| spill.folder).unwrap_or_default();

@@ -24,6 +24,8 @@ pub(super) struct Get {
     pub which: Which,
     pub region: Region,
     pub wish: Wish,
+    /// The version that it will have, once its replica is ready.
+    pub picked: Option<Version>,
     pub asked: Nanos,
     pub deadline: Nanos,
 }
@@ -64,9 +66,10 @@ impl Staging {
         if let Err(e) = self.may_get(&place, &region, &wish) {
             return Some(Reply::Failed(e));
         }
-        let get = Get { place, which, region, wish, asked: self.now, deadline: self.now.after(within) };
+        let deadline = self.now.after(within);
+        let mut get = Get { place, which, region, wish, picked: None, asked: self.now, deadline };
         let new = self.observe(&get);
-        match self.answer(&get, (peer, id), None, ground, out) {
+        match self.answer(&mut get, (peer, id), None, ground, out) {
             Now::Answer(reply) => {
                 if let (true, Reply::Parts { version, .. }) = (new, &reply) {
                     self.prepare_behind(&get.place, *version, &region, ground, out);
@@ -143,8 +146,8 @@ impl Staging {
         let waiting: Vec<Id> =
             self.variables.get(place).into_iter().flat_map(|v| v.gets.iter().copied()).collect();
         for id in waiting {
-            let Some(get) = self.gets.get(&id).cloned() else { continue };
-            match self.answer(&get, id, version, ground, out) {
+            let Some(mut get) = self.gets.get(&id).cloned() else { continue };
+            match self.answer(&mut get, id, version, ground, out) {
                 Now::Answer(reply) => {
                     self.forget_get(id);
                     out.push(Output::Send { to: id.0, id: id.1, reply });
@@ -152,7 +155,9 @@ impl Staging {
                 Now::Working => {
                     self.forget_get(id);
                 }
-                Now::Wait => {}
+                Now::Wait => {
+                    self.gets.insert(id, get);
+                }
             }
         }
     }
@@ -176,7 +181,7 @@ impl Staging {
     /// What can be said to `get`; `only`: no other version has changed since it was asked last.
     fn answer(
         &mut self,
-        get: &Get,
+        get: &mut Get,
         id: Id,
         only: Option<Version>,
         ground: &mut dyn Ground,
@@ -190,6 +195,7 @@ impl Staging {
         match get.wish {
             Wish::Version => Now::Answer(Reply::Parts { version, parts: Vec::new() }),
             Wish::Parts { layout, strategy } => {
+                get.picked = Some(version);
                 self.answer_parts(get, version, layout, strategy, ground, out)
             }
             Wish::Summary { bins } => {
@@ -220,6 +226,12 @@ impl Staging {
         let variable = self.variable(&get.place)?;
         let readable = |i: &Instance| i.is_readable(&variable.definition, &get.region);
         let candidate = |v: &Version| only.is_none_or(|only| only == *v);
+        // While its replica is made another version may become readable; it has been chosen already.
+        let picked = get.picked.filter(|v| variable.versions.get(v).is_some_and(readable));
+        if picked.is_some() {
+            return Ok(picked);
+        }
+        let candidate = |v: &Version| get.picked.is_some() || candidate(v);
         match get.which {
             Which::Exactly(version) => {
                 if variable.past.has(version) {

@@ -331,17 +331,39 @@ impl Variable {
         self.check("stage.get", region)?;
         let cell = &self.definition.cell;
         let layout = Some(lying.layout(cell, &shape_of(cell, region))?);
+        let each = |which: Which, left: Patience<'_>| {
+            let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
+            let mut version = Version(0);
+            let deadline = now().after(left.within);
+            for (client, cells) in self.holders(region) {
+                let left = Patience { within: deadline.since(now()), ..left };
+                let part = question.of_part(cells);
+                // SAFETY: the caller's promise; `cells` are in `region`.
+                version = unsafe { client.region_into(cell, &part, (region, to), lying, left)? };
+            }
+            Ok(version)
+        };
+        self.of_one_version(which, region, patience, &each)
+    }
+
+    /// Does `each` for one version that all services agree on; again with another one when that is past meanwhile.
+    fn of_one_version<T>(
+        &self,
+        which: Which,
+        region: &Region,
+        patience: Patience<'_>,
+        each: &dyn Fn(Which, Patience<'_>) -> Result<T>,
+    ) -> Result<T> {
         let deadline = now().after(patience.within);
-        let which = self.agreed(which, region, patience)?;
-        let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
-        let mut version = Version(0);
-        for (client, cells) in self.holders(region) {
-            let left = Patience { within: deadline.since(now()), ..patience };
-            let part = question.of_part(cells);
-            // SAFETY: the caller's promise; `cells` are in `region`.
-            version = unsafe { client.region_into(cell, &part, (region, to), lying, left)? };
+        let mut left = patience;
+        loop {
+            let chosen = self.agreed(which, region, left)?;
+            match each(chosen, left) {
+                Err(e) if e.kind == Kind::NotFound && chosen != which && now() < deadline => {}
+                done => return done,
+            }
+            left = Patience { within: deadline.since(now()), ..patience };
         }
-        Ok(version)
     }
 
     /// Says that one of the variable's writers has put all that it will of a version.
@@ -432,23 +454,24 @@ impl Variable {
         patience: Patience<'_>,
     ) -> Result<(Version, Reduction)> {
         self.check("stage.reduce", region)?;
-        let deadline = now().after(patience.within);
-        let which = self.agreed(which, region, patience)?;
-        let mut found = None;
-        for (client, region) in self.holders(region) {
-            let left = Patience { within: deadline.since(now()), ..patience };
-            let (name, wish, within) = (self.name.clone(), Wish::Summary { bins }, left.within);
-            match client.ask(Request::Get { name, which, region, wish, within }, left)? {
-                Reply::Summary { version, found: here } => {
-                    found = Some(match found {
-                        None => (version, here),
-                        Some((_, before)) => (version, here.merge(&before)?),
-                    });
-                }
-                other => return Err(unexpected(&other)),
+        let each = |which: Which, left: Patience<'_>| {
+            let mut found: Option<(Version, Reduction)> = None;
+            let deadline = now().after(left.within);
+            for (client, region) in self.holders(region) {
+                let left = Patience { within: deadline.since(now()), ..left };
+                let (name, wish, within) = (self.name.clone(), Wish::Summary { bins }, left.within);
+                let here = match client.ask(Request::Get { name, which, region, wish, within }, left)? {
+                    Reply::Summary { version, found } => (version, found),
+                    other => return Err(unexpected(&other)),
+                };
+                found = Some(match found {
+                    None => here,
+                    Some((_, before)) => (here.0, here.1.merge(&before)?),
+                });
             }
-        }
-        found.ok_or_else(|| Error::new(Kind::Shape, "stage.reduce", "a region without a service"))
+            found.ok_or_else(|| Error::new(Kind::Shape, "stage.reduce", "a region without a service"))
+        };
+        self.of_one_version(which, region, patience, &each)
     }
 
     /// Notes `value` about the variable for those who read it; an empty value removes the attribute.
