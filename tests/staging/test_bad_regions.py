@@ -201,22 +201,22 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "get an unknown layout",
         lambda c, u: u.get(layout="up"),
         errors.InvalidError,
-        'stage.get: layout = \'up\'; accepted are "right" (row-major), "left" (column-major) and each of the axes 0 to 1 '
-        "once, slowest first",
+        'stage.get: layout = \'up\'; accepted are "right" (row-major), "left" (column-major) and each of '
+        "the axes 0 to 1 once, slowest first",
     ),
     (
         "get a layout that is none",
         lambda c, u: u.get(layout=(0, 0)),
         errors.InvalidError,
-        'stage.get: layout = (0, 0); accepted are "right" (row-major), "left" (column-major) and each of the axes 0 to 1 '
-        "once, slowest first",
+        'stage.get: layout = (0, 0); accepted are "right" (row-major), "left" (column-major) and each of '
+        "the axes 0 to 1 once, slowest first",
     ),
     (
         "get a layout that is a number",
         lambda c, u: u.get(layout=1),  # type: ignore[arg-type]
         errors.InvalidError,
-        'stage.get: layout = 1; accepted are "right" (row-major), "left" (column-major) and each of the axes 0 to 1 '
-        "once, slowest first",
+        'stage.get: layout = 1; accepted are "right" (row-major), "left" (column-major) and each of '
+        "the axes 0 to 1 once, slowest first",
     ),
     (
         "get unknown fields",
@@ -366,8 +366,8 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "define layouts of another rank",
         lambda c, u: c.define("v", (3, 3), "f8", layouts=[(0, 1, 2)]),
         errors.InvalidError,
-        'stage.define: layout = (0, 1, 2); accepted are "right" (row-major), "left" (column-major) and each of the axes '
-        "0 to 1 once, slowest first",
+        'stage.define: layout = (0, 1, 2); accepted are "right" (row-major), "left" (column-major) and each '
+        "of the axes 0 to 1 once, slowest first",
     ),
     (
         "define nothing kept",
@@ -415,7 +415,8 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "note too much",
         lambda c, u: u.annotate(text="x" * (64 << 10)),
         errors.InvalidError,
-        'stage.attribute: attribute "text" makes 65542 bytes of attributes of "u"; accepted are a name and at most 65536',
+        'stage.attribute: attribute "text" makes 65542 bytes of attributes of "u"; '
+        "accepted are a name and at most 65536",
     ),
     (
         "note what is not JSON",

@@ -84,6 +84,8 @@ def test_another_process_cannot_write_what_is_staged() -> None:
     with Server(memory_limit_bytes=4 << 20) as server, Client(server.address, namespace="t") as client:
         u = client.define("u", 1 << 17, "f8")
         u.put(np.full(1 << 17, 3.0), version=0)
-        done = subprocess.run([sys.executable, "-c", WRITES, server.address], capture_output=True, text=True, timeout=240)
+        done = subprocess.run(
+            [sys.executable, "-c", WRITES, server.address], capture_output=True, text=True, timeout=240
+        )
         assert done.stdout == "got\n" and done.returncode != 0, "the memory is mapped for reading"
         assert (u.get(version=0) == 3).all()

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,11 +194,6 @@ def test_replicas_make_room_for_what_is_put() -> None:
             assert (u.get(version=version, layout="left") == values(version).reshape(u.shape)).all()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
 def open_files(folder: Path) -> list[str]:
     """Files below `folder` that this process has open, by the kernel's names."""
     names = []
@@ -208,16 +204,16 @@ def open_files(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("strategy", ["rad", "rasar", "rasia", "sahr"])
-def test_what_finds_no_room_moves_to_the_file_and_stays_readable(folder: Path, strategy: str) -> None:
+def test_what_finds_no_room_moves_to_the_file_and_stays_readable(tmp_path: Path, strategy: str) -> None:
     with (
-        Server(memory_limit_bytes=LIMIT, spill=(folder, 64 << 20)) as server,
+        Server(memory_limit_bytes=LIMIT, spill=(tmp_path, 64 << 20)) as server,
         Client(server.address) as client,
     ):
         u = client.define("u", (CELLS // 512, 512), "f8", strategy=strategy)
         for version in range(40):
             u.put(values(version).reshape(u.shape), version=version, timeout_s=60)
-        assert list(folder.iterdir()) == [], "the file has no name"
-        assert all(name.endswith("(deleted)") for name in open_files(folder)) and open_files(folder)
+        assert list(tmp_path.iterdir()) == [], "the file has no name"
+        assert all(name.endswith("(deleted)") for name in open_files(tmp_path)) and open_files(tmp_path)
         stats = server.stats()
         assert stats["spilled"] >= 32 and stats["memory_bytes"] <= LIMIT
         for version in range(40):
@@ -225,29 +221,32 @@ def test_what_finds_no_room_moves_to_the_file_and_stays_readable(folder: Path, s
             assert (u.get(version=version) == expected).all()
             assert (u.get(np.s_[3:9, 5:70], version=version, layout="left") == expected[3:9, 5:70]).all()
         assert u.reduce(version=0).sum == values(0).sum()
-    assert list(folder.iterdir()) == [] and open_files(folder) == []
+    assert list(tmp_path.iterdir()) == [] and open_files(tmp_path) == []
 
 
-def test_arrays_of_their_own_spill_too(folder: Path) -> None:
-    with Server(memory_limit_bytes=LIMIT, spill=(folder, 64 << 20)) as server, Client(server.address) as client:
+def test_arrays_of_their_own_spill_too(tmp_path: Path) -> None:
+    with Server(memory_limit_bytes=LIMIT, spill=(tmp_path, 64 << 20)) as server, Client(server.address) as client:
         for version in range(30):
             client.put("u", values(version), version=version)
         assert all((client.get("u", version=v) == values(v)).all() for v in range(30))
         assert server.stats()["spilled"] >= 22
 
 
-def test_what_was_spilled_is_read_over_tcp(folder: Path) -> None:
-    settings = {"memory_limit_bytes": LIMIT, "listen": "127.0.0.1:0", "token": "correct horse"}
-    with Server(**settings, spill=(folder, 64 << 20)) as server:  # type: ignore[arg-type]
-        with Client(server.tcp_address, token="correct horse") as client:
-            u = client.define("u", CELLS, "f8")
-            for version in range(20):
-                u.put(values(version), version=version)
-            assert all((u.get(version=v) == values(v)).all() for v in range(20))
+def test_what_was_spilled_is_read_over_tcp(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"listen": "127.0.0.1:0", "token": "correct horse", "spill": (tmp_path, 64 << 20)}
+    with (
+        Server(memory_limit_bytes=LIMIT, **settings) as server,
+        Client(server.tcp_address, token="correct horse") as client,
+    ):
+        u = client.define("u", CELLS, "f8")
+        for version in range(20):
+            u.put(values(version), version=version)
+        assert all((u.get(version=v) == values(v)).all() for v in range(20))
+        assert server.stats()["spilled"] >= 12
 
 
-def test_the_room_of_released_versions_in_the_file_is_used_again(folder: Path) -> None:
-    with Server(memory_limit_bytes=LIMIT, spill=(folder, 4 << 20)) as server, Client(server.address) as client:
+def test_the_room_of_released_versions_in_the_file_is_used_again(tmp_path: Path) -> None:
+    with Server(memory_limit_bytes=LIMIT, spill=(tmp_path, 4 << 20)) as server, Client(server.address) as client:
         u = client.define("u", CELLS, "f8", keep_last=10)
         for version in range(60):
             u.put(values(version), version=version, timeout_s=30)
@@ -255,8 +254,8 @@ def test_the_room_of_released_versions_in_the_file_is_used_again(folder: Path) -
         assert server.stats()["spilled"] >= 8
 
 
-def test_a_full_file_and_full_memory_are_a_typed_error_within_the_deadline(folder: Path) -> None:
-    with Server(memory_limit_bytes=LIMIT, spill=(folder, 4 << 20)) as server, Client(server.address) as client:
+def test_a_full_file_and_full_memory_are_a_typed_error_within_the_deadline(tmp_path: Path) -> None:
+    with Server(memory_limit_bytes=LIMIT, spill=(tmp_path, 4 << 20)) as server, Client(server.address) as client:
         u = client.define("u", CELLS, "f8")
         put = 0
         with pytest.raises(WaitTimeoutError):
@@ -268,7 +267,7 @@ def test_a_full_file_and_full_memory_are_a_typed_error_within_the_deadline(folde
         u.put(values(put), version=put, timeout_s=30)
         assert (u.get(version=put) == values(put)).all()
     with (
-        Server(memory_limit_bytes=LIMIT, spill=(folder, 4 << 20), when_full="fail") as server,
+        Server(memory_limit_bytes=LIMIT, spill=(tmp_path, 4 << 20), when_full="fail") as server,
         Client(server.address) as client,
     ):
         u = client.define("u", CELLS, "f8")
@@ -278,7 +277,7 @@ def test_a_full_file_and_full_memory_are_a_typed_error_within_the_deadline(folde
         assert 11 <= put <= 12
 
 
-def test_a_folder_for_the_file_that_is_none_is_refused(folder: Path) -> None:
+def test_a_folder_for_the_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="spill") as caught:
-        Server(memory_limit_bytes=LIMIT, spill=(folder / "none", 4 << 20))
-    assert str(folder / "none") in str(caught.value)
+        Server(memory_limit_bytes=LIMIT, spill=(tmp_path / "none", 4 << 20))
+    assert str(tmp_path / "none") in str(caught.value)

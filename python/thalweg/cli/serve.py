@@ -6,6 +6,7 @@ import contextlib
 import functools
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from socket import socketpair
 from typing import Annotated, Literal
 
@@ -39,7 +40,9 @@ def serve(
     ] = "block",
     spill: Annotated[
         str | None,
-        typer.Option("--spill", metavar="DIR", help="Folder of a file that the oldest data move to when memory is short."),
+        typer.Option(
+            "--spill", metavar="DIR", help="Folder of a file that the oldest data move to when memory is short."
+        ),
     ] = None,
     spill_limit: Annotated[
         str | None, typer.Option("--spill-limit", metavar="SIZE", help="Most bytes in that file; needed with --spill.")
@@ -52,7 +55,9 @@ def serve(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", help="Most threads that reorganise, reduce and move data. Default: 1 to 4."),
+        typer.Option(
+            "--workers", metavar="N", help="Most threads that reorganise, reduce and move data. Default: 1 to 4."
+        ),
     ] = None,
     json_path: JsonOption = None,
 ) -> None:
@@ -76,7 +81,11 @@ def serve(
         raise ConfigError("serve: --listen needs a shared secret; set THALWEG_TOKEN or give --token")
     if (spill is None) != (spill_limit is None):
         raise ConfigError("serve: --spill and --spill-limit belong together; give both, or neither")
-    limit, replicas, spilled = (parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit))
+    if spill is not None and not Path(spill).is_dir():
+        raise ConfigError(f"serve: --spill {spill}: there is no such folder")
+    limit, replicas, spilled = (
+        parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit)
+    )
     output = Output(json_path)
     from thalweg.staging import Server
 

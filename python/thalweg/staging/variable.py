@@ -57,8 +57,8 @@ class Reduction(NamedTuple):
 class RegionLoan:
     """Memory of the service in which a region is made in place; made by `Variable.loan`.
 
-    As a context manager it gives the writable array (for a struct of arrays: a dict of them) and publishes it on leaving,
-    or gives the memory back when the block raised.
+    As a context manager it gives the writable array (for a struct of arrays: a dict of them) and publishes it on
+    leaving, or gives the memory back when the block raised.
     """
 
     def __init__(self, native: _native.RegionLoan, dtype: np.dtype[Any]) -> None:

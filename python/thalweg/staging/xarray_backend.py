@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,9 +17,7 @@ try:
     from xarray.backends import BackendArray, BackendEntrypoint
     from xarray.core import indexing
 except ModuleNotFoundError as absent:
-    raise MissingLibraryError(
-        "staging: the library xarray is not installed; pip install 'thalweg[xarray]'"
-    ) from absent
+    raise MissingLibraryError("staging: the library xarray is not installed; pip install 'thalweg[xarray]'") from absent
 
 SCHEME = "thalweg:"
 #: The dimension of versions, with their numbers as its coordinate.
@@ -32,17 +29,17 @@ OURS = ("dims", "static")
 class ThalwegBackend(BackendEntrypoint):
     """Opens a namespace of the staging service; xarray finds it by its name, ``engine="thalweg"``.
 
-    Each variable has the dimension ``version`` first, with those versions that are complete in all of them at the time of
-    opening; one without a complete version is left out. One that was defined with ``static=True`` has no such dimension and
-    appears with its newest version; if it is called as its one dimension, it is that dimension's coordinate. Dimensions
-    are called as the attribute ``dims`` says, or ``NAME_0``, ``NAME_1``, …; all other attributes become ``attrs``. Data
-    are read when they are needed, and only the region that is.
+    Each variable has the dimension ``version`` first, with those versions that are complete in all of them at the time
+    of opening; one without a complete version is left out. One that was defined with ``static=True`` has no such
+    dimension and appears with its newest version; if it is called as its one dimension, it is that dimension's
+    coordinate. Dimensions are called as the attribute ``dims`` says, or ``NAME_0``, ``NAME_1``, …; all other attributes
+    become ``attrs``. Data are read when they are needed, and only the region that is.
     """
 
     description = "Live variables of Thalweg's staging service"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "namespace", "token", "timeout_s")
 
-    def open_dataset(  # type: ignore[override]  # options of its own, as every backend has them
+    def open_dataset(
         self,
         filename_or_obj: Any,
         *,
@@ -56,8 +53,8 @@ class ThalwegBackend(BackendEntrypoint):
         Parameters
         ----------
         filename_or_obj : str
-            ``"thalweg:"`` and the address, as in ``"thalweg:tcp:node7:7000"``; the address alone when the engine is named.
-            Without an address: the environment's ``THALWEG_ADDRESS``.
+            ``"thalweg:"`` and the address, as in ``"thalweg:tcp:node7:7000"``; the address alone when the engine is
+            named. Without an address: the environment's ``THALWEG_ADDRESS``.
         drop_variables : str or iterable of str, optional
             Variables to leave out.
         namespace, token
@@ -134,7 +131,7 @@ def _dataset(variables: Sequence[Variable], timeout_s: float) -> xarray.Dataset:
     there = [variable for variable in variables if complete[variable.name]]
     static = {v.name for v in there if notes[v.name].get("static")}
     moving = [set(complete[v.name]) for v in there if v.name not in static]
-    shared = sorted(functools.reduce(set.intersection, moving)) if moving else []
+    shared = sorted(set.intersection(*moving)) if moving else []
     data: dict[str, Any] = {}
     for variable in there:
         name, is_static = variable.name, variable.name in static
