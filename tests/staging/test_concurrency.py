@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.errors import NotFoundError, WaitTimeoutError
+from thalweg.errors import WaitTimeoutError
 from thalweg.staging import Client, Server
 
+from .conftest import Process
+
+TOKEN = "correct horse"
 SHAPE = (48, 32, 16)
 VERSIONS = 30
 WRITERS = 4
@@ -39,7 +42,7 @@ def together(*work: Callable[[], object]) -> None:
 def write(addresses: str, rank: int, sealed: bool, timeout_s: float = 60.0) -> None:
     """One rank of the writers: its slab of every version."""
     slab = SHAPE[0] // WRITERS
-    with Client(addresses, namespace="t", name=f"writer {rank}") as client:
+    with Client(addresses, namespace="t", name=f"writer {rank}", token=TOKEN) as client:
         u = client.open("u")
         for version in range(VERSIONS):
             values = np.full((slab, *SHAPE[1:]), float(version), order="CF"[rank % 2])  # type: ignore[call-overload]
@@ -51,7 +54,7 @@ def write(addresses: str, rank: int, sealed: bool, timeout_s: float = 60.0) -> N
 def follow(addresses: str, layout: Any) -> list[int]:
     """Reads each version that is there in its turn; they must be whole."""
     seen, after = [], -1
-    with Client(addresses, namespace="t", name=f"reader of {layout}") as client:
+    with Client(addresses, namespace="t", name=f"reader of {layout}", token=TOKEN) as client:
         u = client.open("u")
         while after < VERSIONS - 1:
             after, array = u.next(after=after, layout=layout, timeout_s=60)
@@ -102,9 +105,10 @@ def test_readers_see_whole_versions_while_data_move_to_the_file(strategy: str, t
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_latest_version_is_whole_while_old_ones_are_dropped(strategy: str) -> None:
-    with stage(1, memory_limit_bytes=16 << 20) as addresses, Client(addresses, namespace="t") as client:
-        u = client.define("u", SHAPE, "f8", strategy=strategy, keep_last=1)
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_latest_version_is_whole_while_old_ones_are_dropped(strategy: str, count: int) -> None:
+    with stage(count, memory_limit_bytes=16 << 20) as addresses, Client(addresses, namespace="t") as client:
+        client.define("u", SHAPE, "f8", strategy=strategy, keep_last=1)
         ended = threading.Event()
 
         def latest(layout: Any) -> None:
@@ -113,9 +117,9 @@ def test_the_latest_version_is_whole_while_old_ones_are_dropped(strategy: str) -
                 v = other.open("u")
                 while not ended.is_set():
                     array = v.get(layout=layout, timeout_s=60)
-                    assert (array == array[0, 0, 0]).all() and array[0, 0, 0] >= newest
+                    assert (array == array[0, 0, 0]).all(), "cells of several versions"
+                    assert array[0, 0, 0] >= newest, "an older version after a newer one"
                     newest = float(array[0, 0, 0])
-            assert newest >= 0
 
         def all_writers() -> None:
             try:
@@ -123,10 +127,17 @@ def test_the_latest_version_is_whole_while_old_ones_are_dropped(strategy: str) -
             finally:
                 ended.set()
 
-        u.put(np.zeros(SHAPE), version=0)
-        u_next = [lambda layout=layout: latest(layout) for layout in LAYOUTS]  # type: ignore[misc]
-        with contextlib.suppress(NotFoundError):  # a rank may be one version behind what is kept
-            together(all_writers, *u_next)
+        together(all_writers, *(lambda layout=layout: latest(layout) for layout in LAYOUTS))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("link", [1, 2], ids=["shared-memory", "tcp"])
+def test_readers_of_another_process_see_every_version_whole(outside: tuple[Process, str, str], link: int) -> None:
+    with Client(outside[1], namespace="t") as client:
+        client.define("u", SHAPE, "f8", writers=WRITERS)
+        together(
+            *(lambda rank=rank: write(outside[link], rank, True) for rank in range(WRITERS)),  # type: ignore[misc]
+            *(lambda layout=layout: follow(outside[link], layout) for layout in LAYOUTS),  # type: ignore[misc]
+        )
 
 
 def test_many_readers_of_one_replica_wait_for_one_reorganisation() -> None:
