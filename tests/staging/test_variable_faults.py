@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,41 @@ def test_who_waits_for_what_a_killed_writer_kept_finds_another_copy(
         with meanwhile(lambda: u.put(np.full((4, 6), 5.0), version=1)):
             until(lambda: of_victim(client, 1))
             assert (u.get(version=1, timeout_s=30) == 5).all()
+
+
+@contextlib.contextmanager
+def stopped(process: Process) -> Iterator[None]:
+    """Stops a process for the time of the block."""
+    process.popen.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.popen.send_signal(signal.SIGCONT)
+
+
+def test_a_writer_that_hangs_is_waited_for_until_the_deadline(outside: tuple[Process, str, str], start: Start) -> None:
+    with Client(outside[1], namespace="t") as client:
+        u = client.define("u", (4, 6), "f8")
+        keeper = start(KEEPER, outside[1])
+        assert keeper.line() == "kept"
+        with stopped(keeper), pytest.raises(WaitTimeoutError):
+            u.get(version=1, timeout_s=0.5)
+        assert (u.get(version=1, timeout_s=60) == 1).all()
+
+
+@pytest.mark.parametrize("link", [1, 2], ids=["shared-memory", "tcp"])
+def test_a_server_that_hangs_is_waited_for_until_the_deadline(outside: tuple[Process, str, str], link: int) -> None:
+    with Client(outside[link], namespace="t", token="correct horse") as client:
+        u = client.define("u", (4, 6), "f8")
+        u.put(np.ones((4, 6)), version=0)
+        with stopped(outside[0]):
+            with pytest.raises((WaitTimeoutError, ServerGoneError)) as get:
+                u.get(np.s_[0:2, :], version=0, layout="left", timeout_s=0.5)
+            with pytest.raises((WaitTimeoutError, ServerGoneError)) as put:
+                u.put(np.ones((4, 6)), version=1, timeout_s=0.5)
+            assert outside[link] in str(get.value) and outside[link] in str(put.value)
+        assert (u.get(version=0, timeout_s=60) == 1).all()
+        u.put(np.ones((4, 6)), version=2)
 
 
 @pytest.mark.parametrize("link", [0, 1], ids=["unix", "tcp"])

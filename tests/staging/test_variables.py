@@ -12,6 +12,8 @@ import pytest
 from thalweg.errors import DTypeError, InvalidError, WaitTimeoutError
 from thalweg.staging import Client, Pattern, Server
 
+from .conftest import Process
+
 PARTICLE = np.dtype([("mass", "f4"), ("position", "f8"), ("id", "i8")])
 
 
@@ -76,14 +78,23 @@ def test_a_matching_get_shows_the_memory_of_the_service(server: Server) -> None:
         assert (part == np.arange(48.0).reshape(8, 6)[2:5, 1:4]).all()
 
 
-def test_what_a_writer_keeps_is_read_by_others_and_freed_when_it_is_past(client: Client) -> None:
-    u = client.define("u", (40, 50), "f8", keep_last=1)
-    before = client.stats()["entry_bytes"]
+@pytest.fixture
+def near(outside: tuple[Process, str, str]) -> Iterator[Client]:
+    """A client of a server on this node."""
+    with Client(outside[1], namespace="t") as client:
+        yield client
+
+
+def test_what_a_writer_keeps_is_read_by_others_and_freed_when_it_is_past(near: Client) -> None:
+    own = Client()  # the service of this process, which keeps what is put locally
+    own_before = own.stats()["entry_bytes"]
+    u = near.define("u", (40, 50), "f8", keep_last=1)
+    before = near.stats()["entry_bytes"]
     values = np.arange(2000.0).reshape(40, 50)
     u.put(values[:20], version=0, local=True)
     u.put(np.asfortranarray(values[20:]), version=0, lower=(20, 0), local=True)
-    assert client.stats()["entry_bytes"] == before, "the bytes stay with the writer"
-    with as_other(client) as other:
+    assert near.stats()["entry_bytes"] == before, "the bytes stay with the writer"
+    with as_other(near) as other:
         v = other.open("u")
         for strategy in ("rad", "rasar", "rasia", "sahr"):
             assert (v.get(version=0, layout="left", strategy=strategy) == values).all()
@@ -91,16 +102,33 @@ def test_what_a_writer_keeps_is_read_by_others_and_freed_when_it_is_past(client:
         u.put(values + 1, version=1, local=True)
         assert (v.get() == values + 1).all()
         assert (view == values[3:9, 2:7]).all()
+        assert own.stats()["entry_bytes"] > own_before
+        u.release(1)
+        assert own.stats()["entry_bytes"] == own_before
+    own.close()
 
 
-def test_what_a_writer_keeps_is_not_reduced_at_the_server(client: Client) -> None:
-    u = client.define("u", 4, "f8")
+def test_what_a_writer_keeps_is_not_reduced_at_the_server(near: Client) -> None:
+    u = near.define("u", 4, "f8")
     u.put(np.ones(4), version=0, local=True)
     with pytest.raises(InvalidError) as caught:
         u.reduce(version=0)
     assert str(caught.value) == (
         'stage.reduce: cells [0:4] of version 0 of "u" are kept by their writer; get them and reduce them here'
     )
+
+
+def test_over_tcp_a_writer_keeps_nothing(outside: tuple[Process, str, str]) -> None:
+    with Client(outside[2], namespace="t", token="correct horse") as client:
+        u = client.define("u", 4, "f8")
+        with pytest.raises(InvalidError) as caught:
+            u.put(np.ones(4), version=0, local=True)
+        assert str(caught.value) == (
+            f'stage.put: the service at "{outside[2]}" is reached over TCP, and its readers may not be on this node; '
+            "put without local"
+        )
+        u.put(np.ones(4), version=0)
+        assert (u.get() == 1).all()
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u4", "i8", "u8", "f4", "f8"])
