@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,3 +48,24 @@ def test_serve_listens_for_other_nodes_with_a_token() -> None:
         finally:
             server.terminate()
             server.wait(DEADLINE_S)
+
+
+def test_serve_moves_what_finds_no_room_to_its_file(tmp_path: Path) -> None:
+    limits = ["--memory-limit", "8MiB", "--replica-limit", "2MiB", "--spill", str(tmp_path), "--spill-limit", "64MiB"]
+    command = [*PROGRAM, "serve", *limits, "--workers", "2", "--json", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            assert server.stdout is not None
+            row = json.loads(server.stdout.readline())["rows"][0]
+            assert (row["spill_folder"], row["spill_limit_bytes"]) == (str(tmp_path), 64 << 20)
+            assert (row["replica_limit_bytes"], row["workers"]) == (2 << 20, 2)
+            with staging.Client(row["address"]) as client:
+                u = client.define("u", 1 << 17, "f8")
+                for version in range(20):
+                    u.put(np.full(1 << 17, float(version)), version=version, timeout_s=DEADLINE_S)
+                assert all((u.get(version=version) == version).all() for version in range(20))
+                assert client.stats()["spilled"] >= 12 and list(tmp_path.iterdir()) == []
+        finally:
+            server.terminate()
+            server.wait(DEADLINE_S)
+    assert server.returncode == 0 and list(tmp_path.iterdir()) == []

@@ -43,12 +43,14 @@ OPTIONAL = (
     "parsl",
     "dask",
     "ray",
+    "xarray",
 )
 
 #: Where an optional library may be imported with its module: these are themselves imported only when it is used.
 HOMES = {
     "torch": ("thalweg.ai", "thalweg.torch", "thalweg.patterns"),
     "redis": ("thalweg.datastore.redis", "thalweg.servers.redis"),
+    "xarray": ("thalweg.staging.xarray_backend",),
 }
 
 

@@ -42,6 +42,7 @@ def examine() -> list[Item]:
         ("dragonhpc", "backend dragon", "pip install 'thalweg[dragon]'"),
         ("mpi4py", "collectives, IO with MPI", "pip install 'thalweg[mpi]'"),
         ("h5py", "IO kernels", "pip install 'thalweg[io]'"),
+        ("xarray", "staged variables as datasets", "pip install 'thalweg[xarray]'"),
     ]
     peers = [
         ("iceoryx2", "peer in bench transport", "pip install iceoryx2"),

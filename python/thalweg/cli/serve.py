@@ -6,6 +6,7 @@ import contextlib
 import functools
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from socket import socketpair
 from typing import Annotated, Literal
 
@@ -37,6 +38,27 @@ def serve(
     when_full: Annotated[
         Literal["block", "fail", "drop_oldest"], typer.Option("--when-full", help="What a put meets at the limit.")
     ] = "block",
+    spill: Annotated[
+        str | None,
+        typer.Option(
+            "--spill", metavar="DIR", help="Folder of a file that the oldest data move to when memory is short."
+        ),
+    ] = None,
+    spill_limit: Annotated[
+        str | None, typer.Option("--spill-limit", metavar="SIZE", help="Most bytes in that file; needed with --spill.")
+    ] = None,
+    replica_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--replica-limit", metavar="SIZE", help="Most memory for copies in other layouts. Default: half of all."
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", metavar="N", help="Most threads that reorganise, reduce and move data. Default: 1 to 4."
+        ),
+    ] = None,
     json_path: JsonOption = None,
 ) -> None:
     """Serve staged data until interrupted; prints the address that clients need.
@@ -48,6 +70,8 @@ def serve(
         thalweg serve --socket @climate --memory-limit 4GiB --when-full drop_oldest
 
         THALWEG_TOKEN=a-long-secret thalweg serve --listen 0.0.0.0:7000
+
+        thalweg serve --memory-limit 4GiB --spill /scratch --spill-limit 64GB --workers 2
     """
     from thalweg.cli.output import Output
     from thalweg.errors import ConfigError
@@ -55,11 +79,26 @@ def serve(
 
     if listen and not token:
         raise ConfigError("serve: --listen needs a shared secret; set THALWEG_TOKEN or give --token")
-    limit = parse_size(memory_limit) if memory_limit else None
+    if (spill is None) != (spill_limit is None):
+        raise ConfigError("serve: --spill and --spill-limit belong together; give both, or neither")
+    if spill is not None and not Path(spill).is_dir():
+        raise ConfigError(f"serve: --spill {spill}: there is no such folder")
+    limit, replicas, spilled = (
+        parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit)
+    )
     output = Output(json_path)
     from thalweg.staging import Server
 
-    with Server(memory_limit_bytes=limit, when_full=when_full, socket=socket, listen=listen, token=token) as server:
+    with Server(
+        memory_limit_bytes=limit,
+        when_full=when_full,
+        socket=socket,
+        listen=listen,
+        token=token,
+        replica_limit_bytes=replicas,
+        spill=(spill, spilled) if spill is not None and spilled is not None else None,
+        workers=workers,
+    ) as server:
         if json_path != "-":
             tcp = f" and {server.tcp_address}" if server.tcp_address else ""
             output.line(f"serving at {server.address}{tcp}")
@@ -72,6 +111,10 @@ def serve(
             "tcp_address": server.tcp_address,
             "memory_limit_bytes": limit,
             "when_full": when_full,
+            "spill_folder": spill,
+            "spill_limit_bytes": spilled,
+            "replica_limit_bytes": replicas,
+            "workers": workers,
         }
         with _interruption() as interrupted:
             output.write([row], limits={}, one_line=True)

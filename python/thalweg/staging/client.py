@@ -75,9 +75,9 @@ class Client:
     Parameters
     ----------
     address : str, optional
-        ``"unix:NAME"`` or ``"tcp:HOST:PORT"``; several with commas between, the same for every client, when servers share
-        the domain of each variable. Default: the environment's ``THALWEG_ADDRESS``; without one, a private
-        server is started in this process.
+        ``"unix:NAME"`` or ``"tcp:HOST:PORT"``; several with commas between, the same for every client, when servers
+        share the domain of each variable. Default: the environment's ``THALWEG_ADDRESS``; without one, a private server
+        is started in this process.
     namespace : str
         Keys of different namespaces never meet; give each run its own.
     name : str, optional

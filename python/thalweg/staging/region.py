@@ -43,12 +43,14 @@ def box(operation: str, region: Any, domain: Sequence[int]) -> tuple[list[int], 
         raise ShapeError(f"{operation}: region {region!r}; give a slice for each of the {len(domain)} axes")
     lower, extent = [], []
     for part, cells in zip(parts, domain, strict=True):
-        if not isinstance(part, slice) or part.step not in (None, 1):
-            raise ShapeError(
-                f"{operation}: {part!r} in region {region!r}; accepted are slices without a step, as in 0:4"
-            )
-        start = 0 if part.start is None else operator.index(part.start)
-        stop = cells if part.stop is None else operator.index(part.stop)
+        try:
+            if not isinstance(part, slice) or part.step not in (None, 1):
+                raise TypeError
+            start = 0 if part.start is None else operator.index(part.start)
+            stop = cells if part.stop is None else operator.index(part.stop)
+        except TypeError:
+            detail = f"{part!r} in region {region!r}; accepted are slices without a step, as in 0:4"
+            raise ShapeError(f"{operation}: {detail}") from None
         if not 0 <= start < stop <= cells:
             raise ShapeError(f"{operation}: cells {start}:{stop} of an axis of {cells}; accepted are cells inside it")
         lower.append(start)
@@ -63,7 +65,10 @@ def axes(operation: str, layout: LayoutLike, dims: int) -> list[int]:
         if layout in named:
             return list(named[layout])
     else:
-        order = [operator.index(axis) for axis in layout]
+        try:
+            order = [operator.index(axis) for axis in layout]
+        except TypeError:
+            order = [-1]
         if sorted(order) == list(range(dims)):
             return order
     raise InvalidError(
@@ -72,11 +77,21 @@ def axes(operation: str, layout: LayoutLike, dims: int) -> list[int]:
     )
 
 
+def number(operation: str, version: int) -> int:
+    """A version as the native client takes it."""
+    try:
+        index = operator.index(version)
+    except TypeError:
+        raise InvalidError(f"{operation}: version = {version!r}; accepted are whole numbers") from None
+    if not 0 <= index < 1 << 63:
+        raise InvalidError(f"{operation}: version {index}; accepted are 0 to 2^63 - 1")
+    return index
+
+
 def which(operation: str, version: VersionLike) -> tuple[str, int]:
-    """The version as the native client takes it."""
+    """The version of a get as the native client takes it."""
     if version == "latest":
         return "latest", 0
-    try:
-        return "exactly", operator.index(version)
-    except TypeError:
-        raise InvalidError(f'{operation}: version = {version!r}; accepted are whole numbers and "latest"') from None
+    if isinstance(version, str):
+        raise InvalidError(f'{operation}: version = {version!r}; accepted are whole numbers and "latest"')
+    return "exactly", number(operation, version)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal
 
 from thalweg import _native
+from thalweg.errors import InvalidError
 
 
 class Server:
@@ -28,8 +29,8 @@ class Server:
         Secret of at least 8 characters that clients over TCP must give; needed with `listen`. It is not encrypted on
         the way: use it within a trusted network.
     replica_limit_bytes : int, optional
-        The most memory for replicas in other layouts, within `memory_limit_bytes`; they give way to what is put. Default:
-        half of it.
+        The most memory for replicas in other layouts, within `memory_limit_bytes`; they give way to what is put.
+        Default: half of it.
     spill : (path, int), optional
         A folder, and how many bytes of a file there may be used: when memory is short the oldest data move into it and
         stay readable. The file has no name and is gone with the server. Default: there is none.
@@ -64,6 +65,15 @@ class Server:
         spill: tuple[str | Path, int] | None = None,
         workers: int | None = None,
     ) -> None:
+        numbers = {
+            "memory_limit_bytes": memory_limit_bytes,
+            "replica_limit_bytes": replica_limit_bytes,
+            "spill": None if spill is None else spill[1],
+            "workers": workers,
+        }
+        for name, number in numbers.items():
+            if number is not None and not 0 <= number < 1 << 63:
+                raise InvalidError(f"server: {name} = {number}; accepted are numbers of at least 0")
         self._native = _native.Server(
             memory_limit_bytes=memory_limit_bytes,
             when_full=when_full,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.errors import InvalidError, ShapeError
-from thalweg.staging.region import LayoutLike, VersionLike, axes, box, corner, which
+from thalweg.staging.region import LayoutLike, VersionLike, axes, box, corner, number, which
 
 if TYPE_CHECKING:
     from thalweg import _native
@@ -57,8 +57,8 @@ class Reduction(NamedTuple):
 class RegionLoan:
     """Memory of the service in which a region is made in place; made by `Variable.loan`.
 
-    As a context manager it gives the writable array (for a struct of arrays: a dict of them) and publishes it on leaving,
-    or gives the memory back when the block raised.
+    As a context manager it gives the writable array (for a struct of arrays: a dict of them) and publishes it on
+    leaving, or gives the memory back when the block raised.
     """
 
     def __init__(self, native: _native.RegionLoan, dtype: np.dtype[Any]) -> None:
@@ -71,14 +71,15 @@ class RegionLoan:
 
     def commit(self) -> None:
         """Publish the region, once."""
-        self._close()
         if self._native is None:
             raise InvalidError("stage.put: this loan has ended already; take a new one")
+        self._close()
         self._native.commit()
 
     def discard(self) -> None:
         """Publish nothing. The memory is given back as soon as no array shows it any more."""
-        self._close()
+        if self._native is not None:
+            self._close()
         self.array = None
         self._native = None
 
@@ -178,6 +179,7 @@ class Variable:
         Cells that are there already stay as they are: where the regions of two puts overlap, the first one counts.
         """
         array = np.asarray(array)
+        version = number("stage.put", version)
         self._native.put(array, version, corner("stage.put", lower, array.ndim), local, timeout_s)
 
     def loan(
@@ -204,7 +206,7 @@ class Variable:
         """
         lower, extent = box("stage.put", region, self.shape)
         order = (axes("stage.put", layout, len(self.shape)), _apart(fields))
-        return RegionLoan(self._native.loan(version, lower, extent, order, timeout_s), self.dtype)
+        return RegionLoan(self._native.loan(number("stage.put", version), lower, extent, order, timeout_s), self.dtype)
 
     def get(
         self,
@@ -283,6 +285,8 @@ class Variable:
     ) -> tuple[int, Any]:
         lower, extent = box("stage.get", region, self.shape)
         if into is not None:
+            if not isinstance(into, np.ndarray):
+                raise InvalidError(f"stage.get: into of type {type(into).__name__}; accepted are NumPy arrays")
             if list(into.shape) != extent:
                 raise ShapeError(f"stage.get: into of shape {into.shape} for a region of {tuple(extent)}")
             return self._native.get_into(chosen, lower, into, strategy, timeout_s), into
@@ -338,11 +342,13 @@ class Variable:
 
         A version that all writers have sealed takes no more puts; who waits for cells that were never put is told.
         """
-        self._native.seal(version, writer)
+        if not 0 <= writer < 1 << 32:
+            raise InvalidError(f"stage.seal: writer {writer} of variable {self.name!r}; accepted are 0 and above")
+        self._native.seal(number("stage.seal", version), writer)
 
     def release(self, version: int) -> bool:
         """Let go of a version; whether it was there. Views of it stay valid."""
-        return self._native.release(version)
+        return self._native.release(number("stage.release", version))
 
     def versions(self) -> list[VersionState]:
         """The versions that are there, oldest first."""
@@ -383,7 +389,12 @@ class Variable:
     def annotate(self, **attributes: Any) -> None:
         """Note something about the variable, JSON values, for those who read it; None removes an attribute."""
         for name, value in attributes.items():
-            self._native.annotate(name, "" if value is None else json.dumps(value))
+            try:
+                text = "" if value is None else json.dumps(value)
+            except (TypeError, ValueError) as error:
+                detail = f"attribute {name!r} = {value!r}; accepted are JSON values ({error})"
+                raise InvalidError(f"stage.attribute: {detail}") from None
+            self._native.annotate(name, text)
 
     def patterns(self) -> list[Pattern]:
         """The regions and layouts in which it is read again and again."""
