@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
-from thalweg.bench.staging import staged
+from thalweg.bench.staging import binary_files, parallel_hdf5, staged
 from thalweg.bench.staging.crew import Crew
 from thalweg.bench.staging.settings import FILES, Case, Settings
 from thalweg.bench.staging.staged import Seen
+from thalweg.errors import MissingLibraryError
 
 #: Called with what is measured now, how much is done, and of how much.
 Progress = Callable[[str, float, float], None]
+#: One case, measured once.
+Way = Callable[[Case, Settings, Crew], Seen]
 
 
 @dataclass
@@ -29,19 +35,39 @@ def measure(settings: Settings, progress: Progress) -> Measured:
     ------
     ComponentFailedError, WaitTimeoutError
         When a process fails or does not answer. Nothing is left behind then.
+    MissingLibraryError
+        When a method that was asked for by name cannot run here; otherwise it is left out, and said so.
     """
     measured = Measured()
-    total, done = settings.repeats * len(settings.cases), 0
-    with Crew() as crew:
+    with tempfile.TemporaryDirectory(prefix="thalweg-bench-") as folder, Crew() as crew:
+        ways = _file_ways(settings, Path(folder), measured)
+        cases = [case for case in settings.cases if case.method not in measured.left_out]
+        total, done = settings.repeats * len(cases), 0
         for _ in range(settings.repeats):
-            for case in settings.cases:
+            for case in cases:
                 progress(_words(case), done, total)
                 done += 1
-                if case.method in FILES:
-                    measured.left_out[case.method] = "not yet"
-                    continue
-                measured.seen.setdefault(case, []).append(staged.run(case, settings, crew))
+                way = ways.get(case.method, staged.run)
+                measured.seen.setdefault(case, []).append(way(case, settings, crew))
     return measured
+
+
+def _file_ways(settings: Settings, folder: Path, measured: Measured) -> dict[str, Way]:
+    """How each kind of file that is wanted is measured; what it needs is found, or compiled, here."""
+    ways: dict[str, Way] = {}
+    makers: dict[str, Callable[[], Way]] = {
+        "binary-files": lambda: partial(binary_files.run, program=binary_files.compiled(folder)),
+        "parallel-hdf5": lambda: partial(parallel_hdf5.run, overlay=parallel_hdf5.found()),
+    }
+    for method in FILES:
+        if any(case.method == method for case in settings.cases):
+            try:
+                ways[method] = makers[method]()
+            except MissingLibraryError as error:
+                if settings.named:
+                    raise
+                measured.left_out[method] = str(error)
+    return ways
 
 
 def _words(case: Case) -> str:

@@ -67,6 +67,8 @@ class Settings:
         In the order in which they are measured.
     repeats : int
         Rounds over all cases.
+    named : bool
+        Whether the methods were asked for by name: one that cannot run here is an error then.
     """
 
     figure: int
@@ -76,6 +78,7 @@ class Settings:
     lag: float
     cases: tuple[Case, ...]
     repeats: int
+    named: bool
 
     @property
     def step_bytes(self) -> int:
@@ -146,7 +149,7 @@ def read(
     )
     for case in cases:
         _fits(case, extents)
-    settings = Settings(figure, extents, steps, workers, lag, cases, repeats)
+    settings = Settings(figure, extents, steps, workers, lag, cases, repeats, strategies is not None)
     _guard(settings)
     return settings
 

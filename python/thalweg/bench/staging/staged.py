@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,9 @@ def run(case: Case, settings: Settings, crew: Crew) -> Seen:
     crew.results(list(servers), TIMEOUT_S)
     readers = {"first": first, "second": second}
     return Seen(
-        write_s=_slowest(told, writers, lambda step: step.transfer_s),
-        read_s={which: _slowest(told, ranks, lambda step: step.transfer_s) for which, ranks in readers.items()},
-        wait_s={which: _slowest(told, ranks, lambda step: step.wait_s) for which, ranks in readers.items()},
+        write_s=slowest(told, writers, lambda step: step.transfer_s),
+        read_s={which: slowest(told, ranks, lambda step: step.transfer_s) for which, ranks in readers.items()},
+        wait_s={which: slowest(told, ranks, lambda step: step.wait_s) for which, ranks in readers.items()},
         memory_bytes=stats["entry_bytes"] + stats["replica_bytes"],
         replica_bytes=stats["replica_bytes"],
     )
@@ -77,6 +77,6 @@ def _stats(addresses: str, namespace: str) -> dict[str, int]:
         return client.stats()
 
 
-def _slowest(told: dict[str, list[Step]], ranks: dict[str, Any], seconds: Callable[[Step], float]) -> list[float]:
+def slowest(told: dict[str, list[Step]], ranks: Iterable[str], seconds: Callable[[Step], float]) -> list[float]:
     """Of each step, the time of the rank that took longest."""
     return [max(map(seconds, steps)) for steps in zip(*(told[name] for name in ranks), strict=True)]
