@@ -65,6 +65,9 @@ def staging(
         float, typer.Option("--lag", help="Share of the pause by which the first reader falls behind the writer.")
     ] = 0.5,
     repeats: Annotated[int, typer.Option("--repeats", help="Interleaved rounds; medians are over all steps.")] = 3,
+    into: Annotated[
+        bool, typer.Option("--into", help="Readers get into arrays of theirs, used again; no get is a view then.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="PATH", help="Also draw the figure (.png, or .html with the table).")
     ] = None,
@@ -110,6 +113,7 @@ def staging(
         subsets=subsets,
         lag=lag,
         repeats=repeats,
+        into=into,
     )
     with live() as tell:
         measured = measure(wanted, lambda note, done, total: tell(f"figure {figure}", done, total, note))

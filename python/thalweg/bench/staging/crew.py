@@ -47,6 +47,7 @@ class Crew:
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
+        self._standing: dict[str, Any] = {}
 
     def order(self, orders: dict[str, Any]) -> dict[str, Any]:
         """Give members their orders, and return what each says that others must know, once all are ready.
@@ -66,6 +67,11 @@ class Crew:
                     self._members[name] = Member(name)
             self._say(name, order)
         return self._hear(list(orders), "ready", _START_S)
+
+    def standing(self, orders: dict[str, Any]) -> list[Any]:
+        """As `order`, for orders that have no end: those that were given before are not given again."""
+        self._standing |= self.order({name: order for name, order in orders.items() if name not in self._standing})
+        return [self._standing[name] for name in orders]
 
     def go(self, names: Sequence[str]) -> None:
         """Let members that are ready begin."""
@@ -109,11 +115,6 @@ class Crew:
         status = self._members[name].process.returncode
         return ComponentFailedError(f"bench staging: the {name} ended without a word, exit status {status}")
 
-    def dismiss(self, names: Sequence[str]) -> None:
-        """End members; those whose order is a server have been told to stop before."""
-        for name in names:
-            self._members.pop(name).end()
-
     def __enter__(self) -> Crew:
         return self
 
@@ -121,4 +122,5 @@ class Crew:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with uninterrupted():
-            self.dismiss(list(self._members))
+            for member in self._members.values():
+                member.end()

@@ -93,6 +93,7 @@ def draw(rows: list[Row], path: Path) -> Path:
 
 def _figure(rows: list[Row]) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     number = rows[0]["figure"]
     first, second = ([row for row in rows if row["reader"] == which] for which in ("first", "second"))
@@ -103,7 +104,9 @@ def _figure(rows: list[Row]) -> Figure:
     for axes, (title, shown, what) in zip(all_axes[: len(panels)], panels, strict=True):
         _bars(axes, shown, lambda row, what=what: row[f"{what}_s"] * 1e3, what)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_title(title, loc="left", fontweight="bold")
     all_axes[0].set_ylabel("time of a step / ms")
     if number == 9:

@@ -110,11 +110,19 @@ class Reading:
     layout: Layout
     #: A pause after the first step, so that reader and writer do not stay in lockstep.
     lag_s: float
+    #: Get into an array of the reader's own, which is used again, instead of what costs no copy.
+    into: bool
 
     def run(self, ready: Ready) -> list[Step]:
         """Pause, wait until the step was written, get; then look into the cells, which is not timed."""
+        import numpy as np
+
         seen = []
         what = f"reader {self.rank}"
+        own = None
+        if self.into:
+            own = np.zeros(self.block.extent, order="F" if self.layout == "left" else "C")
+            own.fill(1.0)
         with self.coupling.open(what) as (client, variable):
             ready()
             for step in range(self.coupling.steps):
@@ -126,7 +134,11 @@ class Reading:
                 )
                 there = perf_counter()
                 got = variable.get(
-                    self.block.slices, version=step, layout=self.layout, timeout_s=self.coupling.patience_s
+                    self.block.slices,
+                    version=step,
+                    layout=self.layout,
+                    into=own,
+                    timeout_s=self.coupling.patience_s,
                 )
                 seen.append(Step(there - begin, perf_counter() - there))
                 check(self.coupling.domain, self.block, step, got, self.layout, what)

@@ -16,7 +16,7 @@ def rows(measured: Measured, settings: Settings) -> list[Row]:
     """One row a case and reader, in the order of the cases.
 
     Times are seconds a time step of the rank that took longest: medians over the steps of all rounds, without each
-    round's first step; ``_least`` and ``_most`` say how far they reach.
+    round's first step; ``_mean``, ``_least`` and ``_most`` say what the median hides: steps that met no replica.
     """
     found = []
     for case in settings.cases:
@@ -38,6 +38,8 @@ def rows(measured: Measured, settings: Settings) -> list[Row]:
                     "subset": case.subset,
                     "write_s": statistics.median(writes),
                     "read_s": statistics.median(reads),
+                    "write_mean_s": statistics.fmean(writes),
+                    "read_mean_s": statistics.fmean(reads),
                     "wait_s": statistics.median(waits),
                     "write_least_s": min(writes),
                     "write_most_s": max(writes),
@@ -64,9 +66,15 @@ def readings(found: list[Row]) -> list[str]:
         for other_first, other_second in pairs(found):
             if not _compared(first, other_first):
                 continue
-            changes = [f"first reader {_change(first['read_s'], other_first['read_s'])}"]
-            changes += [f"second reader {_change(second['read_s'], other_second['read_s'])}"]
-            changes += [f"writer {_change(first['write_s'], other_first['write_s'])}"]
+            changes = [
+                f"{who} {_change(own[f'{what}_s'], other[f'{what}_s'])} "
+                f"(mean {_change(own[f'{what}_mean_s'], other[f'{what}_mean_s'])})"
+                for who, what, own, other in (
+                    ("first reader", "read", first, other_first),
+                    ("second reader", "read", second, other_second),
+                    ("writer", "write", first, other_first),
+                )
+            ]
             replicas = first["replica_bytes"] / first["data_bytes"]
             where = f"pause {first['delay_s']:g} s, {first['writers']} writers, {first['servers']} servers"
             said.append(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -39,10 +40,13 @@ def measure(settings: Settings, progress: Progress) -> Measured:
         When a method that was asked for by name cannot run here; otherwise it is left out, and said so.
     """
     measured = Measured()
-    with tempfile.TemporaryDirectory(prefix="thalweg-bench-") as folder, Crew() as crew:
-        ways = _file_ways(settings, Path(folder), measured)
+    with contextlib.ExitStack() as kept, Crew() as crew:
+        ways = _file_ways(settings, kept, measured)
         cases = [case for case in settings.cases if case.method not in measured.left_out]
         total, done = settings.repeats * len(cases), 0
+        for case in _warming(cases):
+            progress("warming the servers", done, total)
+            staged.run(case, settings, crew)
         for _ in range(settings.repeats):
             for case in cases:
                 progress(_words(case), done, total)
@@ -52,11 +56,16 @@ def measure(settings: Settings, progress: Progress) -> Measured:
     return measured
 
 
-def _file_ways(settings: Settings, folder: Path, measured: Measured) -> dict[str, Way]:
+def _file_ways(settings: Settings, kept: contextlib.ExitStack, measured: Measured) -> dict[str, Way]:
     """How each kind of file that is wanted is measured; what it needs is found, or compiled, here."""
+
+    def binary_files_way() -> Way:
+        folder = kept.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-bench-"))
+        return partial(binary_files.run, program=binary_files.compiled(Path(folder)))
+
     ways: dict[str, Way] = {}
     makers: dict[str, Callable[[], Way]] = {
-        "binary-files": lambda: partial(binary_files.run, program=binary_files.compiled(folder)),
+        "binary-files": binary_files_way,
         "parallel-hdf5": lambda: partial(parallel_hdf5.run, overlay=parallel_hdf5.found()),
     }
     for method in FILES:
@@ -68,6 +77,12 @@ def _file_ways(settings: Settings, folder: Path, measured: Measured) -> dict[str
                     raise
                 measured.left_out[method] = str(error)
     return ways
+
+
+def _warming(cases: list[Case]) -> list[Case]:
+    """For each number of servers a case that is not counted and fills all the memory that others will use."""
+    served = {case.servers: case for case in cases if case.method not in FILES}
+    return [replace(case, method="rasia", delay_s=0.0) for case in served.values()]
 
 
 def _words(case: Case) -> str:

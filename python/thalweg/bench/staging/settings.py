@@ -69,6 +69,8 @@ class Settings:
         Rounds over all cases.
     named : bool
         Whether the methods were asked for by name: one that cannot run here is an error then.
+    into : bool
+        Whether readers get into arrays of their own, which they use again.
     """
 
     figure: int
@@ -79,6 +81,7 @@ class Settings:
     cases: tuple[Case, ...]
     repeats: int
     named: bool
+    into: bool
 
     @property
     def step_bytes(self) -> int:
@@ -106,6 +109,7 @@ def read(
     subsets: str | None,
     lag: float,
     repeats: int,
+    into: bool,
 ) -> Settings:
     """Read the options of ``bench staging``; those that are None have a default that depends on the figure.
 
@@ -149,7 +153,7 @@ def read(
     )
     for case in cases:
         _fits(case, extents)
-    settings = Settings(figure, extents, steps, workers, lag, cases, repeats, strategies is not None)
+    settings = Settings(figure, extents, steps, workers, lag, cases, repeats, strategies is not None, into)
     _guard(settings)
     return settings
 
@@ -158,11 +162,12 @@ _DELAYS = {7: "0,0.1,0.25,0.5", 8: "0.1", 9: "0.5", 10: "0.25"}
 
 
 def _guard(settings: Settings) -> None:
-    """Refuse what would not fit: every step, its replica, and the arrays of all ranks."""
+    """Refuse what would not fit: every step and its replica in each group of servers, and the arrays of all ranks."""
     from thalweg._native import available_memory
     from thalweg.sizes import format_size
 
-    needed = 2 * settings.data_bytes + 4 * settings.step_bytes + _SPARE_BYTES
+    groups = len({case.servers for case in settings.cases})
+    needed = 2 * groups * settings.data_bytes + 4 * settings.step_bytes + _SPARE_BYTES
     available = available_memory()
     if needed > available:
         raise InvalidError(

@@ -29,9 +29,7 @@ class Seen:
 
 def run(case: Case, settings: Settings, crew: Crew) -> Seen:
     """Writers and first readers beside each other (in figure 10 one after the other), then the second readers."""
-    share = settings.data_bytes // case.servers + _SERVER_SPARE_BYTES
-    servers = {f"server {n}": Serving(3 * share, 3 * share // 2, settings.workers) for n in range(case.servers)}
-    addresses = ",".join(crew.order(servers).values())
+    addresses = _servers(case.servers, settings, crew)
     coupling = Coupling(
         addresses=addresses,
         namespace=f"bench-{secrets.token_hex(6)}",
@@ -48,7 +46,10 @@ def run(case: Case, settings: Settings, crew: Crew) -> Seen:
     lag_s = 0.0 if in_turn else settings.lag * case.delay_s
     parts = blocks(core(settings.domain, case.subset), case.readers)
     first, second = (
-        {f"{which} reader {n}": Reading(coupling, n, block, layout, lag) for n, block in enumerate(parts)}
+        {
+            f"{which} reader {n}": Reading(coupling, n, block, layout, lag, settings.into)
+            for n, block in enumerate(parts)
+        }
         for which, lag in (("first", lag_s), ("second", 0.0))
     )
     groups: list[dict[str, Any]] = [writers, first, second] if in_turn else [writers | first, second]
@@ -57,9 +58,7 @@ def run(case: Case, settings: Settings, crew: Crew) -> Seen:
         crew.order(group)
         crew.go(list(group))
         told |= crew.results(list(group), settings.steps * (2 * case.delay_s + TIMEOUT_S))
-    stats = _stats(addresses, coupling.namespace)
-    crew.go(list(servers))
-    crew.results(list(servers), TIMEOUT_S)
+    stats = _emptied(addresses, coupling.namespace)
     readers = {"first": first, "second": second}
     return Seen(
         write_s=slowest(told, writers, lambda step: step.transfer_s),
@@ -70,11 +69,24 @@ def run(case: Case, settings: Settings, crew: Crew) -> Seen:
     )
 
 
-def _stats(addresses: str, namespace: str) -> dict[str, int]:
+def _servers(count: int, settings: Settings, crew: Crew) -> str:
+    """Addresses of so many servers, started when they are first needed.
+
+    They stay for all cases: memory that was used before is what a service that has run for a while has.
+    """
+    names = [f"server {n} of {count}" for n in range(count)]
+    share = settings.data_bytes // count + _SERVER_SPARE_BYTES
+    return ",".join(crew.standing({name: Serving(3 * share, 3 * share // 2, settings.workers) for name in names}))
+
+
+def _emptied(addresses: str, namespace: str) -> dict[str, int]:
+    """What the servers held, all of which is dropped."""
     from thalweg.staging import Client
 
     with Client(addresses, namespace=namespace, name="bench staging") as client:
-        return client.stats()
+        stats = client.stats()
+        client.drop_namespace()
+    return stats
 
 
 def slowest(told: dict[str, list[Step]], ranks: Iterable[str], seconds: Callable[[Step], float]) -> list[float]:
