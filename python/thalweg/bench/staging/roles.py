@@ -96,7 +96,7 @@ class Writing:
                 begin = perf_counter()
                 variable.put(array, version=step, lower=self.block.lower, timeout_s=self.coupling.patience_s)
                 seen.append(Step(0.0, perf_counter() - begin))
-                client.put(written(self.rank), b"1", version=step)
+                client.put(written(self.rank), b"", version=step)
         return seen
 
 

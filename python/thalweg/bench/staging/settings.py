@@ -164,16 +164,15 @@ _DELAYS = {7: "0,0.1,0.25,0.5", 8: "0.1", 9: "0.5", 10: "0.25"}
 def _guard(settings: Settings) -> None:
     """Refuse what would not fit: every step and its replica in each group of servers, and the arrays of all ranks."""
     from thalweg._native import available_memory
-    from thalweg.sizes import format_size
 
     groups = len({case.servers for case in settings.cases})
     needed = 2 * groups * settings.data_bytes + 4 * settings.step_bytes + _SPARE_BYTES
     available = available_memory()
     if needed > available:
         raise InvalidError(
-            f"bench staging: --domain, --steps: {settings.steps} steps of {format_size(settings.step_bytes)}, twice "
-            f"for replicas, and the arrays of all ranks need {format_size(needed)}; "
-            f"{format_size(available)} are available"
+            f"bench staging: --domain, --steps: {settings.steps} steps of {settings.step_bytes:,} bytes, twice "
+            f"for replicas, and the arrays of all ranks need {needed:,}; "
+            f"{available:,} are available"
         )
 
 
