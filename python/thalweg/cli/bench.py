@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thalweg.cli.bench_relayout import relayout
+from thalweg.cli.bench_staging import staging
 from thalweg.cli.outcome import FAILED, command
 from thalweg.cli.output import JsonOption
 
@@ -24,6 +25,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(lambda: None)
     group.command("transport")(transport)
     group.command("relayout")(relayout)
+    group.command("staging")(staging)
     app.add_typer(group, name="bench")
 
 
