@@ -71,9 +71,7 @@ impl Staging {
         let new = self.observe(&get);
         match self.answer(&mut get, (peer, id), None, ground, out) {
             Now::Answer(reply) => {
-                if let (true, Reply::Parts { version, .. }) = (new, &reply) {
-                    self.prepare_behind(&get.place, *version, &region, ground, out);
-                }
+                self.look_ahead(&get, new, &reply, ground, out);
                 return Some(reply);
             }
             Now::Working => return None,
@@ -91,6 +89,23 @@ impl Staging {
         }
         self.gets.insert((peer, id), get);
         None
+    }
+
+    /// Prepares what the reader will want next, and what others will want of this version if it is read again and again.
+    fn look_ahead(
+        &mut self,
+        get: &Get,
+        new: bool,
+        reply: &Reply,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) {
+        let Wish::Parts { layout: Some(_), strategy: None | Some(Strategy::Adaptive) } = get.wish else {
+            return;
+        };
+        if let Reply::Parts { version, .. } = reply {
+            self.prepare_from(&get.place, *version, !new, &get.region, ground, out);
+        }
     }
 
     fn may_get(&self, place: &VariablePlace, region: &Region, wish: &Wish) -> Result<()> {
@@ -150,6 +165,7 @@ impl Staging {
             match self.answer(&mut get, id, version, ground, out) {
                 Now::Answer(reply) => {
                     self.forget_get(id);
+                    self.look_ahead(&get, false, &reply, ground, out);
                     out.push(Output::Send { to: id.0, id: id.1, reply });
                 }
                 Now::Working => {

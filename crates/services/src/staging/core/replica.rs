@@ -15,7 +15,7 @@ use thalweg_foundation::array::{Layout, Region, Shape};
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Version};
 
-/// Versions behind the one that was read that are prepared when a pattern is new.
+/// How many versions behind the one that was read are prepared, when they were put before there was a pattern.
 const PREPARED_BEHIND: usize = 4;
 
 /// A region in another layout.
@@ -109,20 +109,27 @@ impl Staging {
         }
     }
 
-    /// A pattern is new: the versions behind the one that was read are prepared, since no put of theirs will.
-    pub(super) fn prepare_behind(
+    /// A version was read: the next ones that are there already are prepared, since no put of theirs will; with `itself` also
+    /// that one, for those who come later.
+    pub(super) fn prepare_from(
         &mut self,
         place: &VariablePlace,
         version: Version,
+        itself: bool,
         region: &Region,
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) {
-        let Some(variable) = self.variables.get(place) else { return };
+        let Some(variable) =
+            self.variables.get(place).filter(|v| v.definition.strategy == Strategy::Adaptive)
+        else {
+            return;
+        };
         let wanted = variable.wanted(region);
-        let behind = variable.versions.range(Version(version.0.saturating_add(1))..);
-        let behind: Vec<Version> = behind.take(PREPARED_BEHIND).map(|(v, _)| *v).collect();
-        for version in behind {
+        let from = Version(version.0.saturating_add(u64::from(!itself)));
+        let count = PREPARED_BEHIND + usize::from(itself);
+        let next: Vec<Version> = variable.versions.range(from..).take(count).map(|(v, _)| *v).collect();
+        for version in next {
             for (region, layout) in &wanted {
                 self.want_replica(place, version, region, layout, ground, out);
             }
@@ -147,9 +154,9 @@ impl Staging {
         }
         let mut met = instance.pieces.iter().filter(|p| p.region.intersection(region).is_some()).peekable();
         let dtype = variable.definition.cell.dtype();
-        // What its writer keeps cannot be reorganised here; what lies as wanted need not be.
+        // What its writer keeps cannot be reorganised here; what lies as wanted, in one piece, need not be.
         let useful = met.peek().is_some()
-            && met.clone().any(|p| p.layout != *layout)
+            && (met.clone().any(|p| p.layout != *layout) || met.clone().nth(1).is_some())
             && met.all(|p| matches!(p.rests, Rests::Here(_)));
         let Some(shape) = Shape::new(dtype, region.extents()).ok().filter(|_| useful) else { return false };
         let Some(extent) = self.room_for_replica(shape.size(), ground) else { return false };
