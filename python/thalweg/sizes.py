@@ -71,15 +71,22 @@ def parse_sizes(text: str) -> list[int]:
     return [parse_size(part) for part in parts]
 
 
+def _three_digits(count: float) -> str:
+    """Three digits, or all before the point where there are more: beyond the largest unit."""
+    return f"{count:.3g}" if count < 999.5 else f"{count:.0f}"
+
+
 def format_size(size_bytes: float) -> str:
     """The shortest name of a size that says it exactly, binary or decimal; else three digits of a decimal unit.
 
     Examples
     --------
-    >>> format_size(4096), format_size(1_200_000), format_size(1234567)
-    ('4 KiB', '1.2 MB', '1.23 MB')
+    >>> format_size(4096), format_size(1_200_000), format_size(1234567), format_size(8e15)
+    ('4 KiB', '1.2 MB', '1.23 MB', '8000 TB')
     """
     binary = [f"{size_bytes / unit:.0f} {name}" for name, unit in _BINARY if size_bytes and size_bytes % unit == 0]
-    decimal = next((f"{size_bytes / unit:.3g} {name}" for name, unit in _DECIMAL if size_bytes >= unit), "0 B")
+    decimal = next(
+        (f"{_three_digits(size_bytes / unit)} {name}" for name, unit in _DECIMAL if size_bytes >= unit), "0 B"
+    )
     exact = [name for name in (*binary, decimal) if name != "0 B" and parse_size(name) == size_bytes]
     return min(exact, key=len) if exact else decimal

@@ -112,6 +112,7 @@ def test_who_waits_for_what_a_killed_writer_kept_finds_another_copy(
 def stopped(process: Process) -> Iterator[None]:
     """Stops a process for the time of the block."""
     process.popen.send_signal(signal.SIGSTOP)
+    os.waitpid(process.popen.pid, os.WUNTRACED)  # until it has stopped
     try:
         yield
     finally:

@@ -53,7 +53,7 @@ impl Remote {
         let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let stream = match kept.filter(|s| !s.ended()) {
             Some(stream) => stream,
-            None => self.open(patience)?,
+            None => self.open(patience).map_err(|e| self.named(e))?,
         };
         match talk(&stream) {
             Ok((value, sound)) => {
@@ -62,13 +62,18 @@ impl Remote {
                 }
                 Ok(value)
             }
-            Err(e) if e.kind == Kind::Gone => Err(Error::new(
-                Kind::Gone,
-                "stage",
-                format!("the server at \"tcp:{}\" is gone", self.address),
-            )),
-            Err(e) => Err(e),
+            Err(e) => Err(self.named(e)),
         }
+    }
+
+    /// Errors of the link name the server. The service's own time-outs come as answers; one that is met here is the link's.
+    fn named(&self, e: Error) -> Error {
+        let why = match e.kind {
+            Kind::Gone => "is gone",
+            Kind::Timeout => "did not answer in time",
+            _ => return e,
+        };
+        Error::new(Kind::Gone, "stage", format!("the server at \"tcp:{}\" {why}", self.address))
     }
 
     fn talk(&self, request: &RemoteRequest, patience: Patience<'_>) -> Result<RemoteReply> {
