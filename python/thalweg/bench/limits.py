@@ -109,3 +109,10 @@ def _echo() -> Iterator[socket.socket]:
         finally:
             near.close()
             echo.wait(10.0)
+
+
+def available_memory() -> int:
+    """Bytes of memory that could be taken now without swapping."""
+    from thalweg import _native
+
+    return _native.available_memory()

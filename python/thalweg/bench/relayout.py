@@ -64,7 +64,7 @@ def cases(shapes: str, dtype: str, threads: str, implementations: str, pages: st
     """
     import numpy as np
 
-    from thalweg._native import available_memory
+    from thalweg.bench.limits import available_memory
     from thalweg.sizes import format_size
 
     try:

@@ -163,7 +163,7 @@ _DELAYS = {7: "0,0.1,0.25,0.5", 8: "0.1", 9: "0.5", 10: "0.25"}
 
 def _guard(settings: Settings) -> None:
     """Refuse what would not fit: every step and its replica in each group of servers, and the arrays of all ranks."""
-    from thalweg._native import available_memory
+    from thalweg.bench.limits import available_memory
 
     groups = len({case.servers for case in settings.cases})
     needed = 2 * groups * settings.data_bytes + 4 * settings.step_bytes + _SPARE_BYTES
