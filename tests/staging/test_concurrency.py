@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.errors import WaitTimeoutError
+from thalweg.errors import FullError, WaitTimeoutError
 from thalweg.staging import Client, Server
+from thalweg.staging.variable import BESIDE_MOST
 
 from .conftest import Process
 
@@ -165,3 +166,13 @@ def test_a_get_that_times_out_leaves_the_others_waiting(client: Client) -> None:
             u.get(version=0, timeout_s=0.01)
     u.put(np.ones(4), version=0)
     assert (waiting.result(60) == 1).all()
+
+
+def test_calls_beside_the_caller_are_bounded(client: Client) -> None:
+    u = client.define("u", 4, "f8")
+    waiting = [u.get_beside(version=0, timeout_s=60) for _ in range(BESIDE_MOST)]
+    with pytest.raises(FullError, match=r"^stage: variable 'u': 64 calls beside are under way; wait for one"):
+        u.put_beside(np.ones(4), version=0)
+    u.put(np.ones(4), version=0)
+    assert all((future.result(60) == 1).all() for future in waiting)
+    u.put_beside(np.ones(4), version=1).result(60)

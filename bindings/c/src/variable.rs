@@ -8,7 +8,7 @@ use crate::text::{name, patience, place};
 use crate::versioned;
 use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
-use thalweg::{Client, Identity, Patience, Result, Variable, Version, VersionState};
+use thalweg::{Client, Patience, Result, Variable, Version, VersionState};
 
 /// A variable: a named n-d array that has many versions; made by `thalweg_define` or `thalweg_open`, ended by
 /// `thalweg_close`. Threads may share it.
@@ -32,9 +32,8 @@ impl Opened {
         if let Some(keeper) = self.keeper.get() {
             return Ok(keeper);
         }
-        let identity = Identity { token: String::new(), ..self.variable.identity().clone() };
-        let made = Client::connect(thalweg::embedded()?.address(), identity, patience)?;
-        Ok(self.keeper.get_or_init(|| Arc::new(made)))
+        let made = thalweg::keeper(self.variable.identity(), patience)?;
+        Ok(self.keeper.get_or_init(|| made))
     }
 }
 

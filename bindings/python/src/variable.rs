@@ -10,8 +10,8 @@ use pyo3::types::{PyAny, PyDict};
 use pyo3::IntoPyObjectExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use thalweg::{
-    Bins, Definition, Error, Extents, Identity, Kind, Layout, Lying, Number, Patience, Records, Region,
-    Shape, Strategy, Sum, Version, Which,
+    Bins, Definition, Error, Extents, Kind, Layout, Lying, Number, Patience, Records, Region, Shape,
+    Strategy, Sum, Version, Which,
 };
 
 /// The variable behind one of Python's, until its client is closed.
@@ -120,17 +120,14 @@ impl Variable {
 
     fn keeper(
         &self,
-        variable: &thalweg::Variable,
+        of: &thalweg::Variable,
         patience: Patience<'_>,
-    ) -> thalweg::Result<Arc<thalweg::Client>> {
+    ) -> thalweg::Result<&Arc<thalweg::Client>> {
         if let Some(keeper) = self.keeper.get() {
-            return Ok(keeper.clone());
+            return Ok(keeper);
         }
-        let identity = variable.identity();
-        let identity = Identity { token: String::new(), ..identity.clone() };
-        let address = thalweg::embedded()?.address().to_string();
-        let client = Arc::new(thalweg::Client::connect(&address, identity, patience)?);
-        Ok(self.keeper.get_or_init(|| client).clone())
+        let made = thalweg::keeper(of.identity(), patience)?;
+        Ok(self.keeper.get_or_init(|| made))
     }
 }
 
@@ -190,7 +187,7 @@ impl Variable {
             if local {
                 let keeper = self.keeper(&variable, patience)?;
                 // SAFETY: the caller's reference keeps the array, whose shape and strides NumPy vouches for.
-                return unsafe { variable.put_local(&keeper, version, &region, start, &lying, patience) };
+                return unsafe { variable.put_local(keeper, version, &region, start, &lying, patience) };
             }
             // SAFETY: as above.
             unsafe { variable.put(version, &region, start, &lying, patience) }

@@ -54,3 +54,12 @@ pub fn embedded() -> Result<Arc<Server>> {
         }
     }
 }
+
+/// A client of the private server of this process, which keeps what is put locally for `of`'s readers.
+///
+/// # Errors
+/// As `embedded` and `Client::connect`.
+pub fn keeper(of: &Identity, patience: Patience<'_>) -> Result<Arc<Client>> {
+    let identity = Identity { token: String::new(), ..of.clone() };
+    Client::connect(embedded()?.address(), identity, patience).map(Arc::new)
+}

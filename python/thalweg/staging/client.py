@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from thalweg import _native
 from thalweg.errors import InvalidError, ShapeError
+from thalweg.staging.loan import Loan
 from thalweg.staging.region import LayoutLike, axes
 from thalweg.staging.variable import Variable
 
@@ -30,43 +31,6 @@ class Entry(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
     size_bytes: int
-
-
-class Loan:
-    """Memory of the service in which an array is made in place; made by `Client.loan`.
-
-    As a context manager it gives the writable array and publishes it on leaving, or gives the memory back when the
-    block raised. The array is marked read-only then; arrays that were made from it (slices, views) are not, and must
-    not be written any more.
-    """
-
-    def __init__(self, native: _native.Loan) -> None:
-        self._native: _native.Loan | None = native
-        self.array: npt.NDArray[Any] = native.array()
-
-    def commit(self) -> None:
-        """Publish the array. Raises `ExistsError` when somebody else put that version meanwhile."""
-        self.array.flags.writeable = False
-        if self._native is None:
-            raise InvalidError("stage.put: this loan has ended already; take a new one")
-        self._native.commit()
-
-    def discard(self) -> None:
-        """Publish nothing. The memory is given back as soon as no array shows it any more."""
-        self.array.flags.writeable = False
-        self.array = np.empty(0, self.array.dtype)
-        self._native = None
-
-    def __enter__(self) -> npt.NDArray[Any]:
-        return self.array
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.commit()
-        else:
-            self.discard()
 
 
 class Client:
@@ -185,7 +149,8 @@ class Client:
         ...     array[...] = 1.0
         """
         extents = _extents("stage.put", shape)
-        return Loan(self._native.loan(name, extents, np.dtype(dtype), version, replace, timeout_s))
+        native = self._native.loan(name, extents, np.dtype(dtype), version, replace, timeout_s)
+        return Loan(native, native.array())
 
     def get(self, name: str, *, version: int = 0, timeout_s: float = 60.0, into: npt.NDArray[Any] | None = None) -> Any:
         """Get an array, waiting until it is put.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from thalweg.errors import ThalwegError, WaitTimeoutError
+from thalweg.errors import WaitTimeoutError
 from thalweg.staging.region import LayoutLike
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ class Subscription:
                 self._after, array = found
                 self._call(self._after, array)
                 del array, found
-        except ThalwegError as error:
-            self.failure = error
-        except BaseException as error:  # whatever the function raises is the subscriber's to see
+        except BaseException as error:  # whatever ended it, the function included, is the subscriber's to see
             self.failure = error
 
     def cancel(self) -> None:

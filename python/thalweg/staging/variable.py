@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.errors import InvalidError, ShapeError
+from thalweg.errors import FullError, InvalidError, ShapeError
+from thalweg.staging.loan import Loan
 from thalweg.staging.region import LayoutLike, VersionLike, axes, box, corner, number, which
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Calls of one variable that run beside the caller at a time.
 BESIDE = 4
+#: Calls of one variable that may be under way beside the caller, waiting ones included.
+BESIDE_MOST = 64
 
 
 class VersionState(NamedTuple):
@@ -52,47 +55,6 @@ class Reduction(NamedTuple):
     sum: int | float
     mean: float
     histogram: npt.NDArray[np.int64] | None
-
-
-class RegionLoan:
-    """Memory of the service in which a region is made in place; made by `Variable.loan`.
-
-    As a context manager it gives the writable array (for a struct of arrays: a dict of them) and publishes it on
-    leaving, or gives the memory back when the block raised.
-    """
-
-    def __init__(self, native: _native.RegionLoan, dtype: np.dtype[Any]) -> None:
-        self._native: _native.RegionLoan | None = native
-        self.array: Any = _typed(native.array(), dtype)
-
-    def _close(self) -> None:
-        for array in self.array.values() if isinstance(self.array, dict) else [self.array]:
-            array.flags.writeable = False
-
-    def commit(self) -> None:
-        """Publish the region, once."""
-        if self._native is None:
-            raise InvalidError("stage.put: this loan has ended already; take a new one")
-        self._close()
-        self._native.commit()
-
-    def discard(self) -> None:
-        """Publish nothing. The memory is given back as soon as no array shows it any more."""
-        if self._native is not None:
-            self._close()
-        self.array = None
-        self._native = None
-
-    def __enter__(self) -> Any:
-        return self.array
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.commit()
-        else:
-            self.discard()
 
 
 class Variable:
@@ -132,7 +94,9 @@ class Variable:
         self.strategy = native.strategy
         self.keep_last = native.keep_last
         self.writers = native.writers
-        self._beside: ThreadPoolExecutor | None = None
+        # Threads start when they are first needed.
+        self._threads = ThreadPoolExecutor(BESIDE, thread_name_prefix=f"thalweg {self.name}")
+        self._room = BoundedSemaphore(BESIDE_MOST)
 
     def __repr__(self) -> str:
         return f"<Variable {self.name!r}: {self.shape} {self.dtype}, {self.strategy}>"
@@ -190,7 +154,7 @@ class Variable:
         layout: LayoutLike = "right",
         fields: str = "structs",
         timeout_s: float = 60.0,
-    ) -> RegionLoan:
+    ) -> Loan:
         """Memory of the service in which to make a region in place, without any copy.
 
         Parameters
@@ -206,7 +170,8 @@ class Variable:
         """
         lower, extent = box("stage.put", region, self.shape)
         order = (axes("stage.put", layout, len(self.shape)), _apart(fields))
-        return RegionLoan(self._native.loan(number("stage.put", version), lower, extent, order, timeout_s), self.dtype)
+        native = self._native.loan(number("stage.put", version), lower, extent, order, timeout_s)
+        return Loan(native, _typed(native.array(), self.dtype))
 
     def get(
         self,
@@ -298,17 +263,23 @@ class Variable:
         return version, _typed(array, self.dtype)
 
     def put_beside(self, array: npt.NDArray[Any], **how: Any) -> Future[None]:
-        """`put` in a thread; the array must not be written until the future is done."""
-        return self._threads().submit(self.put, array, **how)
+        """`put` in a thread; the array must not be written until the future is done.
+
+        Raises `FullError` when 64 calls beside are under way; wait for one of their futures.
+        """
+        return self._start(self.put, array, how)
 
     def get_beside(self, region: Any = None, **how: Any) -> Future[Any]:
-        """`get` in a thread."""
-        return self._threads().submit(self.get, region, **how)
+        """`get` in a thread; `FullError` as for `put_beside`."""
+        return self._start(self.get, region, how)
 
-    def _threads(self) -> ThreadPoolExecutor:
-        if self._beside is None:
-            self._beside = ThreadPoolExecutor(BESIDE, thread_name_prefix=f"thalweg {self.name}")
-        return self._beside
+    def _start(self, call: Callable[..., Any], what: Any, how: dict[str, Any]) -> Future[Any]:
+        if not self._room.acquire(blocking=False):
+            detail = f"{BESIDE_MOST} calls beside are under way; wait for one of their futures"
+            raise FullError(f"stage: variable {self.name!r}: {detail}")
+        future = self._threads.submit(call, what, **how)
+        future.add_done_callback(lambda _: self._room.release())
+        return future
 
     def subscribe(
         self,

@@ -4,9 +4,10 @@ use super::super::message::{Lies, Part, Reply, Which, Wish};
 use super::super::Strategy;
 use super::replica::taken;
 use super::state::{refused, Staging, VariablePlace};
-use super::task::{Outcome, Running, Task};
-use super::variable::{Instance, Rests, Variable};
+use super::task::{Running, Task};
+use super::variable::{Instance, Rests};
 use super::waiting::Id;
+use super::words::{missing, past};
 use super::{Ground, Output, PeerId};
 use crate::patterns::Observed;
 use thalweg_foundation::array::{Layout, Region};
@@ -14,8 +15,6 @@ use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 
 /// The most pieces of which an answer may consist.
 const PARTS_MAX: usize = 2048;
-/// Pieces and regions that a message to people names.
-const NAMED: usize = 4;
 
 /// One get.
 #[derive(Clone, Debug)]
@@ -100,10 +99,10 @@ impl Staging {
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) {
-        let Wish::Parts { layout: Some(_), strategy: None | Some(Strategy::Adaptive) } = get.wish else {
-            return;
-        };
-        if let Reply::Parts { version, .. } = reply {
+        let Some(variable) = self.variables.get(&get.place) else { return };
+        let Wish::Parts { layout: Some(_), strategy } = get.wish else { return };
+        let adaptive = strategy.unwrap_or(variable.definition.strategy) == Strategy::Adaptive;
+        if let (true, Reply::Parts { version, .. }) = (adaptive, reply) {
             self.prepare_from(&get.place, *version, !new, &get.region, ground, out);
         }
     }
@@ -377,120 +376,4 @@ impl Staging {
         };
         Reply::Parts { version, parts: met.into_iter().map(part).collect() }
     }
-
-    /// A task has come to its end.
-    pub(super) fn done(
-        &mut self,
-        number: u64,
-        outcome: Outcome,
-        ground: &mut dyn Ground,
-        out: &mut Vec<Output>,
-    ) {
-        let Some(running) = self.tasks.remove(&number) else { return };
-        let written = outcome == Outcome::Written;
-        match running {
-            Running::Filling { place, version, replica, cells, pins } => {
-                pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
-                self.filled(&place, version, replica, written.then_some(cells), ground);
-                self.sweep(ground);
-                self.serve_gets(&place, Some(version), ground, out);
-            }
-            Running::Moving { owner, ticket, to } => {
-                self.moved(&owner, ticket, to, written, ground);
-            }
-            Running::Summarising { peer, id, version, pins } => {
-                pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
-                self.sweep(ground);
-                let reply = match outcome {
-                    Outcome::Found(found) => Reply::Summary { version, found },
-                    Outcome::Failed(e) => Reply::Failed(e),
-                    Outcome::Written => refused(Kind::Protocol, "stage.reduce", "a task without an answer"),
-                };
-                if self.peers.contains_key(&peer) {
-                    out.push(Output::Send { to: peer, id, reply });
-                }
-            }
-        }
-        self.admit(ground, out);
-    }
-
-    /// Says what is missing, who has put what is there, and who could put the rest.
-    pub(super) fn still_incomplete(&self, get: &Get, peer: PeerId) -> String {
-        let within = get.deadline.since(get.asked);
-        let (space, name) = &get.place;
-        let others = self.others(peer, &|other| other == space);
-        let variable = self.variables.get(&get.place);
-        let name = name.as_str();
-        match get.which {
-            Which::Exactly(version) => {
-                let instance = variable.and_then(|v| v.versions.get(&version));
-                let Some(instance) = instance else {
-                    return format!(
-                        "nothing of version {} of {name:?} was put within {within}; connected: {others}",
-                        version.0
-                    );
-                };
-                let seals = match variable {
-                    Some(v) if instance.covers(&get.region) => {
-                        format!("{} of {} writers have sealed it", instance.seals.len(), v.definition.writers)
-                    }
-                    _ => format!("cells {} are missing", missing(instance, &get.region)),
-                };
-                let left: Vec<&str> = instance.left.iter().map(|w| &**w).take(NAMED).collect();
-                let left = match left.is_empty() {
-                    true => String::new(),
-                    false => format!("; gone since they put part of it: {}", left.join(", ")),
-                };
-                format!(
-                    "version {} of {name:?} was not complete within {within}: {seals}; put by {}{left}; connected: {others}",
-                    version.0,
-                    writers(instance)
-                )
-            }
-            Which::UpTo(_) | Which::From(_) => {
-                let from = match get.which {
-                    Which::From(version) if version.0 > 0 => format!(" from {} on", version.0),
-                    Which::UpTo(version) if version.0 < u64::MAX => format!(" up to {}", version.0),
-                    _ => String::new(),
-                };
-                let there = variable.map_or(0, |v| v.versions.len());
-                format!(
-                    "no version of {name:?}{from} had all cells of {} within {within}; {there} versions are there; connected: {others}",
-                    get.region
-                )
-            }
-        }
-    }
-}
-
-/// The first cells of `region` that are missing, in words.
-fn missing(instance: &Instance, region: &Region) -> String {
-    let missing = instance.fresh(region);
-    let named: Vec<String> = missing.iter().take(NAMED).map(Region::to_string).collect();
-    match missing.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more regions", named.join(", ")),
-    }
-}
-
-/// Who put a version's pieces, in words.
-fn writers(instance: &Instance) -> String {
-    let mut names: Vec<&str> = instance.pieces.iter().map(|p| &*p.writer).collect();
-    names.sort_unstable();
-    names.dedup();
-    match names.len() {
-        0 => "nobody".into(),
-        n if n <= NAMED => names.join(", "),
-        n => format!("{} and {} more", names[..NAMED].join(", "), n - NAMED),
-    }
-}
-
-fn past(variable: &Variable, get: &Get, version: Version) -> String {
-    let keep = variable.definition.keep_last.map_or(String::new(), |n| format!(", keep_last is {n}"));
-    let newest = variable.newest().map_or(String::new(), |v| format!(", the newest complete one is {}", v.0));
-    format!(
-        "version {} of {:?} is past: it was released or dropped{keep}{newest}",
-        version.0,
-        get.place.1.as_str()
-    )
 }

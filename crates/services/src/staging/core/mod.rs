@@ -19,6 +19,7 @@ mod task;
 mod variable;
 mod variables;
 mod waiting;
+mod words;
 
 pub use peers::PeerId;
 pub use pool::{Extent, Pool, ALIGNMENT};

@@ -49,11 +49,10 @@ impl Replica {
 impl Variable {
     /// In which regions and layouts a version with a new piece of `region` is wanted.
     fn wanted(&self, region: &Region) -> Vec<(Region, Layout)> {
-        match self.definition.strategy {
-            Strategy::InAdvance => self.definition.layouts.iter().map(|l| (self.part, *l)).collect(),
-            Strategy::Adaptive => self.patterns.meeting(region).map(|p| (p.region, p.form)).collect(),
-            Strategy::AtDestination | Strategy::AsRequested => Vec::new(),
-        }
+        let in_advance = self.definition.strategy == Strategy::InAdvance;
+        let layouts = self.definition.layouts.iter().filter(|_| in_advance).map(|l| (self.part, *l));
+        // Only gets under the adaptive strategy have left patterns.
+        layouts.chain(self.patterns.meeting(region).map(|p| (p.region, p.form))).collect()
     }
 }
 

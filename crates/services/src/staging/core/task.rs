@@ -1,12 +1,12 @@
 //! Tasks: work on bytes that the service wants done, by whoever has memory and threads.
 
-use super::super::message::{Bins, Reduction};
+use super::super::message::{Bins, Reduction, Reply};
 use super::pool::Extent;
-use super::state::{Owner, VariablePlace};
-use super::{PeerId, Staging};
+use super::state::{refused, Owner, VariablePlace};
+use super::{Ground, Output, PeerId, Staging};
 use thalweg_foundation::array::{Cell, Layout, Region};
 use thalweg_foundation::sync::Ticket;
-use thalweg_foundation::{Bytes, Error, Version};
+use thalweg_foundation::{Bytes, Error, Kind, Version};
 
 /// A packed array of which cells are to be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,5 +92,41 @@ impl Staging {
         }
         self.tasks.insert(number, running);
         number
+    }
+
+    /// A task has come to its end.
+    pub(super) fn done(
+        &mut self,
+        number: u64,
+        outcome: Outcome,
+        ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(running) = self.tasks.remove(&number) else { return };
+        let written = outcome == Outcome::Written;
+        match running {
+            Running::Filling { place, version, replica, cells, pins } => {
+                pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
+                self.filled(&place, version, replica, written.then_some(cells), ground);
+                self.sweep(ground);
+                self.serve_gets(&place, Some(version), ground, out);
+            }
+            Running::Moving { owner, ticket, to } => {
+                self.moved(&owner, ticket, to, written, ground);
+            }
+            Running::Summarising { peer, id, version, pins } => {
+                pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
+                self.sweep(ground);
+                let reply = match outcome {
+                    Outcome::Found(found) => Reply::Summary { version, found },
+                    Outcome::Failed(e) => Reply::Failed(e),
+                    Outcome::Written => refused(Kind::Protocol, "stage.reduce", "a task without an answer"),
+                };
+                if self.peers.contains_key(&peer) {
+                    out.push(Output::Send { to: peer, id, reply });
+                }
+            }
+        }
+        self.admit(ground, out);
     }
 }

@@ -2,6 +2,7 @@
 
 mod client;
 mod exchange;
+mod held;
 mod host;
 mod memory;
 mod region;
@@ -14,8 +15,8 @@ mod work;
 
 pub use client::{Client, Identity, Loan, Target, View};
 pub use exchange::{node_address, tcp_address, Exchange};
+pub use held::{Lying, RegionLoan, RegionView};
 pub use host::{Delivery, Host};
-pub use region::{Lying, RegionLoan, RegionView};
 pub use remote::Remote;
 pub use shared::{Lease, Shared, SharedLoan};
 pub use stage::Stage;

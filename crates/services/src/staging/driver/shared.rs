@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use thalweg_foundation::array::{DType, Shape};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::sync::{Directory, Probe, Ticket};
+use thalweg_foundation::sync::{Directory, Probe};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience, LEASES_MAX};
 use thalweg_transport::memory::{Access, Segment};
@@ -162,7 +162,7 @@ impl Shared {
         };
         let index = self.lease_index()?;
         let word = self.exchange.control().hazards().word(index);
-        if !Directory::over(self.exchange.directory().words()).lease(slot, Ticket(ticket.0), word) {
+        if !Directory::over(self.exchange.directory().words()).lease(slot, ticket, word) {
             self.release(index);
             return Ok(None);
         }

@@ -4,6 +4,7 @@ use super::super::core::{Outcome, Taken, Task};
 use super::super::message::{Bins, Reduction};
 use super::host::Host;
 use std::collections::VecDeque;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::array::{transfers, Cell, Histogram, Shape, Side, Summary, Transfer};
 use thalweg_foundation::{Bytes, Error, Kind, Result};
@@ -97,9 +98,15 @@ fn work(host: &Weak<Host>) {
         let Some((number, task)) = workers.next() else { return };
         drop(workers);
         let Some(host) = host.upgrade() else { return };
-        let outcome = perform(&host, &task).unwrap_or_else(Outcome::Failed);
+        // Who waits for the outcome is told, even where the task met a defect.
+        let done = catch_unwind(AssertUnwindSafe(|| perform(&host, &task)));
+        let outcome = done.unwrap_or_else(|_| Err(defect())).unwrap_or_else(Outcome::Failed);
         host.done(number, outcome);
     }
+}
+
+fn defect() -> Error {
+    Error::new(Kind::Protocol, "stage.work", "a defect of the service; its standard error says where")
 }
 
 fn perform(host: &Host, task: &Task) -> Result<Outcome> {

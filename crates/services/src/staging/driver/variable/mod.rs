@@ -1,21 +1,22 @@
 //! A variable as its writers and readers use it, whatever services hold it.
 
-use super::super::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
-use super::super::{Definition, Strategy};
+mod agreement;
+mod kept;
+
+use self::kept::Kept;
 use super::client::{Client, Identity};
-use super::exchange::tcp_address;
-use super::region::{in_layout, shape_of, Lying, RegionLoan, RegionView};
+use super::held::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
 use super::stage::Stage;
+use crate::staging::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
+use crate::staging::{Definition, Strategy};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_foundation::array::{transfers, Layout, Records, Region, Shape, Side};
+use std::sync::Arc;
+use thalweg_foundation::array::{transfers, Layout, Records, Region, Side};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
+use thalweg_foundation::{Error, Kind, Result, Version};
 use thalweg_transport::link::{now, Patience};
 use thalweg_transport::memory::Buffer;
-use thalweg_transport::process;
 
 /// A variable of a stage.
 pub struct Variable {
@@ -23,13 +24,12 @@ pub struct Variable {
     name: Name,
     definition: Definition,
     parts: Vec<Region>,
-    /// Arrays that this process keeps for its readers.
-    kept: Mutex<Vec<(Version, Arc<Client>, Key)>>,
+    kept: Kept,
 }
 
 impl Variable {
     pub(super) fn over(stage: Stage, name: Name, definition: Definition, parts: Vec<Region>) -> Variable {
-        Variable { stage, name, definition, parts, kept: Mutex::default() }
+        Variable { stage, name, definition, parts, kept: Kept::default() }
     }
 
     /// What it is called.
@@ -69,51 +69,6 @@ impl Variable {
         all.filter_map(|(client, part)| Some((client, part.intersection(region)?))).collect()
     }
 
-    /// One version for all services that hold cells of `region`: the one, or the oldest or newest that each of them can give.
-    fn agreed(&self, which: Which, region: &Region, patience: Patience<'_>) -> Result<Which> {
-        let holders = self.holders(region);
-        if holders.len() < 2 || matches!(which, Which::Exactly(_)) {
-            return Ok(which);
-        }
-        if let Which::UpTo(newest) = which {
-            let at_once = Patience { within: Nanos(0), ..patience };
-            match self.fixed(&holders, newest, Which::UpTo, at_once) {
-                Err(e) if e.kind == Kind::Timeout => {}
-                found => return found.map(Which::Exactly),
-            }
-        }
-        // None is there on all of them: the first that will be.
-        let oldest = if let Which::From(oldest) = which { oldest } else { Version(0) };
-        self.fixed(&holders, oldest, Which::From, patience).map(Which::Exactly)
-    }
-
-    /// Asks the services in turn, each from what the one before could give, until all give the same version.
-    fn fixed(
-        &self,
-        holders: &[(&Arc<Client>, Region)],
-        from: Version,
-        which: fn(Version) -> Which,
-        patience: Patience<'_>,
-    ) -> Result<Version> {
-        let deadline = now().after(patience.within);
-        let (mut version, mut agreeing) = (from, 0);
-        for (client, region) in holders.iter().cycle() {
-            let within = if patience.within == Nanos(0) { Nanos(0) } else { deadline.since(now()) };
-            let found = client.newest_or_oldest(
-                &self.name,
-                which(version),
-                region,
-                Patience { within, ..patience },
-            )?;
-            agreeing = if found == version { agreeing + 1 } else { 1 };
-            version = found;
-            if agreeing >= holders.len() {
-                break;
-            }
-        }
-        Ok(version)
-    }
-
     /// Copies the array at `from`, which holds the cells of `region`, into the stage: one copy, in the writer's own layout.
     /// Cells that were put before stay as they are.
     ///
@@ -145,100 +100,6 @@ impl Variable {
             loan.commit(patience)?;
         }
         self.settle(patience)
-    }
-
-    /// Releases what is not kept any more: several services cannot know of each other which versions are complete.
-    fn settle(&self, patience: Patience<'_>) -> Result<()> {
-        let (Some(keep), true) = (self.definition.keep_last, self.parts.len() > 1) else { return Ok(()) };
-        let there = self.versions(patience)?;
-        let complete = there.iter().rev().filter(|state| state.complete);
-        let Some(oldest) = complete.take(keep as usize).nth(keep as usize - 1) else { return Ok(()) };
-        for old in there.iter().take_while(|state| state.version < oldest.version) {
-            self.release_everywhere(old.version, patience)?;
-        }
-        Ok(())
-    }
-
-    /// As `put`, but the bytes stay in `keeper`, a service in this process, and readers fetch them there: nothing is copied
-    /// to the stage's services. They are lost when this process ends.
-    ///
-    /// # Errors
-    /// As `put`; `Invalid` when a service is reached over TCP.
-    ///
-    /// # Safety
-    /// As `put`.
-    pub unsafe fn put_local(
-        &self,
-        keeper: &Arc<Client>,
-        version: Version,
-        region: &Region,
-        from: *const u8,
-        lying: &Lying<'_>,
-        patience: Patience<'_>,
-    ) -> Result<()> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        self.check("stage.put", region)?;
-        if let Some(far) = self.stage.clients().iter().find(|c| tcp_address(c.address()).is_some()) {
-            let detail = format!(
-                "the service at {:?} is reached over TCP, and its readers may not be on this node; put without local",
-                far.address()
-            );
-            return Err(Error::new(Kind::Invalid, "stage.put", detail));
-        }
-        self.drop_kept(patience)?;
-        let cell = &self.definition.cell;
-        let layout = lying.layout(cell, &shape_of(cell, region))?;
-        for (client, cells) in self.holders(region) {
-            let shape = Shape::new(cell.dtype(), cells.extents())?;
-            let n = COUNT.fetch_add(1, Ordering::Relaxed);
-            let name = Name::new("stage.put", &format!("kept by {} / {n}", process::id()))?;
-            let source = Key { name, version };
-            let mut loan = keeper.loan(source.clone(), shape, false, patience)?;
-            for transfer in transfers(cell, &cells, lying.side(region), Side::Packed(&cells, &layout))? {
-                // SAFETY: the loan holds the packed cells and nobody else sees it; the rest is the caller's promise.
-                unsafe { transfer.run(from, loan.start()) };
-            }
-            loan.commit(patience)?;
-            let address = keeper.address().to_string();
-            let body = Request::Refer {
-                key: self.key(version),
-                region: cells,
-                layout,
-                address,
-                source: source.clone(),
-            };
-            match client.ask(body, patience) {
-                Ok(Reply::Done) => self.kept().push((version, keeper.clone(), source)),
-                Ok(other) => return Err(unexpected(&other)),
-                Err(e) => {
-                    keeper.delete(source, patience)?;
-                    return Err(e);
-                }
-            }
-        }
-        self.settle(patience)
-    }
-
-    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<(Version, Arc<Client>, Key)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets what this process keeps of versions that are past.
-    fn drop_kept(&self, patience: Patience<'_>) -> Result<()> {
-        if self.kept().is_empty() {
-            return Ok(());
-        }
-        let there: Vec<Version> = self.versions(patience)?.into_iter().map(|v| v.version).collect();
-        let past: Vec<(Version, Arc<Client>, Key)> = {
-            let mut kept = self.kept();
-            let (stay, past) = kept.drain(..).partition(|(version, ..)| there.contains(version));
-            *kept = stay;
-            past
-        };
-        for (_, keeper, key) in past {
-            keeper.delete(key, patience)?;
-        }
-        Ok(())
     }
 
     /// Memory of the stage for `region`, packed in `layout`, to be made in place; it lies with one service, so a region over
@@ -274,8 +135,8 @@ impl Variable {
         }
     }
 
-    /// A region of a version, in `layout` (none: whatever is cheapest, with the fields of records together); without a copy where one piece or replica in this
-    /// node's memory holds it so.
+    /// A region of a version, in `layout` (none: whatever is cheapest, with the fields of records together); without a
+    /// copy where one piece or replica in this node's memory holds it so.
     ///
     /// # Errors
     /// `Timeout` says what is missing and who is connected; `NotFound` when the version is past, or sealed without these
@@ -346,26 +207,6 @@ impl Variable {
         self.of_one_version(which, region, patience, &each)
     }
 
-    /// Does `each` for one version that all services agree on; again with another one when that is past meanwhile.
-    fn of_one_version<T>(
-        &self,
-        which: Which,
-        region: &Region,
-        patience: Patience<'_>,
-        each: &dyn Fn(Which, Patience<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let deadline = now().after(patience.within);
-        let mut left = patience;
-        loop {
-            let chosen = self.agreed(which, region, left)?;
-            match each(chosen, left) {
-                Err(e) if e.kind == Kind::NotFound && chosen != which && now() < deadline => {}
-                done => return done,
-            }
-            left = Patience { within: deadline.since(now()), ..patience };
-        }
-    }
-
     /// Says that one of the variable's writers has put all that it will of a version.
     ///
     /// # Errors
@@ -387,17 +228,6 @@ impl Variable {
     pub fn release(&self, version: Version, patience: Patience<'_>) -> Result<bool> {
         let there = self.release_everywhere(version, patience)?;
         self.drop_kept(patience)?;
-        Ok(there)
-    }
-
-    fn release_everywhere(&self, version: Version, patience: Patience<'_>) -> Result<bool> {
-        let mut there = false;
-        for client in self.stage.clients() {
-            match client.ask(Request::Release { key: self.key(version) }, patience)? {
-                Reply::Released(one) => there |= one,
-                other => return Err(unexpected(&other)),
-            }
-        }
         Ok(there)
     }
 
