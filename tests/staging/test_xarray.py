@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -10,6 +11,8 @@ import pytest
 
 from thalweg.errors import InvalidError, ServerGoneError
 from thalweg.staging import Client, Variable
+
+from .conftest import Process
 
 xarray = pytest.importorskip("xarray", reason="needs the extra xarray")
 
@@ -138,3 +141,26 @@ def test_without_xarray_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "staging: the library xarray is not installed; pip install 'thalweg[xarray]'"
+
+
+READ_A_DATASET = """
+import pickle, sys
+dataset = pickle.load(sys.stdin.buffer)
+sys.stdout.buffer.write(pickle.dumps((dataset["rho"][1, 1:3].values, dataset["x"].values)))
+"""
+
+
+def test_a_dataset_can_be_sent_to_another_process(outside: tuple[Process, str, str]) -> None:
+    for address in outside[1:]:
+        with Client(address, namespace="t", token="correct horse") as client:
+            if address == outside[1]:
+                rho = client.define("rho", (4, 6), "f8", dims=["y", "x"])
+                for version in (0, 1):
+                    rho.put(field(version), version=version)
+                client.define("x", 6, "f8", dims=["x"], static=True).put(np.arange(6.0), version=0)
+            with opened(client) as dataset:
+                sent = pickle.dumps(dataset)
+        program = [sys.executable, "-c", READ_A_DATASET]
+        done = subprocess.run(program, input=sent, capture_output=True, timeout=60, check=True)
+        cells, x = pickle.loads(done.stdout)
+        assert (cells == field(1)[1:3]).all() and (x == np.arange(6.0)).all()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.errors import InvalidError, MissingLibraryError
+from thalweg.errors import InvalidError, MissingLibraryError, ServerGoneError
 from thalweg.staging.client import Client
 from thalweg.staging.variable import Variable
 
@@ -24,6 +25,8 @@ SCHEME = "thalweg:"
 VERSION = "version"
 #: Attributes that say how a variable appears, and are not among its ``attrs``.
 OURS = ("dims", "static")
+#: Connections that a process keeps for datasets that came from another one.
+CLIENTS = 16
 
 
 class ThalwegBackend(BackendEntrypoint):
@@ -77,11 +80,12 @@ class ThalwegBackend(BackendEntrypoint):
         try:
             dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
             names = [name for name in client.variables() if name not in dropped]
-            dataset = _dataset([client.open(name, timeout_s=timeout_s) for name in names], timeout_s)
+            variables = [client.open(name, timeout_s=timeout_s) for name in names]
+            dataset = _dataset(Source(client.address, namespace, token, timeout_s), variables)
         except BaseException:
             client.close()
             raise
-        dataset.set_close(client.close)
+        dataset.set_close(Connection(client).close)
         return dataset
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -89,13 +93,40 @@ class ThalwegBackend(BackendEntrypoint):
         return isinstance(filename_or_obj, str) and filename_or_obj.startswith(SCHEME)
 
 
-class StagedArray(BackendArray):
-    """Versions of a variable that are got region by region as they are indexed."""
+class Source(NamedTuple):
+    """Where variables are found."""
 
-    def __init__(self, variable: Variable, versions: Sequence[int], static: bool, timeout_s: float) -> None:
-        self._variable, self._versions, self._static, self._timeout_s = variable, versions, static, timeout_s
+    address: str
+    namespace: str
+    token: str | None
+    timeout_s: float
+
+
+class Connection:
+    """The connection that a dataset closes; one that came from another process has none of its own."""
+
+    def __init__(self, client: Client | None = None) -> None:
+        self._client = client
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Connection, ()
+
+    def close(self) -> None:
+        """End it."""
+        if self._client is not None:
+            self._client.close()
+
+
+class StagedArray(BackendArray):
+    """Versions of a variable that are got region by region as they are indexed; in another process too, if pickled."""
+
+    def __init__(self, source: Source, variable: Variable, versions: Sequence[int], static: bool) -> None:
+        self._source, self._variable, self._versions, self._static = source, variable, versions, static
         self.shape = variable.shape if static else (len(versions), *variable.shape)
         self.dtype = variable.dtype
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._source, self._variable.name, self._versions, self._static)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._get)
@@ -121,11 +152,26 @@ class StagedArray(BackendArray):
             lowest, highest = min(taken[0], taken[-1]), max(taken[0], taken[-1])
             box.append(slice(lowest, highest + 1))
             within.append(slice(None, None, taken.step) if isinstance(part, slice) else 0)
-        got: npt.NDArray[Any] = self._variable.get(tuple(box), version=version, timeout_s=self._timeout_s)
+        got: npt.NDArray[Any] = self._variable.get(tuple(box), version=version, timeout_s=self._source.timeout_s)
         return np.asarray(got[tuple(within)])
 
 
-def _dataset(variables: Sequence[Variable], timeout_s: float) -> xarray.Dataset:
+@functools.lru_cache(maxsize=CLIENTS)
+def _client(source: Source) -> Client:
+    return Client(source.address, namespace=source.namespace, token=source.token, timeout_s=source.timeout_s)
+
+
+def _reopened(source: Source, name: str, versions: Sequence[int], static: bool) -> StagedArray:
+    """An array that came from another process."""
+    try:
+        variable = _client(source).open(name, timeout_s=source.timeout_s)
+    except ServerGoneError:
+        _client.cache_clear()  # another server may stand there now
+        variable = _client(source).open(name, timeout_s=source.timeout_s)
+    return StagedArray(source, variable, versions, static)
+
+
+def _dataset(source: Source, variables: Sequence[Variable]) -> xarray.Dataset:
     notes = {variable.name: variable.attributes for variable in variables}
     complete = {v.name: [state.version for state in v.versions() if state.complete] for v in variables}
     there = [variable for variable in variables if complete[variable.name]]
@@ -136,7 +182,7 @@ def _dataset(variables: Sequence[Variable], timeout_s: float) -> xarray.Dataset:
     for variable in there:
         name, is_static = variable.name, variable.name in static
         versions = complete[name][-1:] if is_static else shared
-        lazy = indexing.LazilyIndexedArray(StagedArray(variable, versions, is_static, timeout_s))
+        lazy = indexing.LazilyIndexedArray(StagedArray(source, variable, versions, is_static))
         dims = _dims(variable, notes[name].get("dims"))
         attrs = {key: value for key, value in notes[name].items() if key not in OURS}
         data[name] = xarray.Variable(dims if is_static else (VERSION, *dims), lazy, attrs)
