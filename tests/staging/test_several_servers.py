@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from thalweg.errors import InvalidError, NotFoundError, WaitTimeoutError
+from thalweg.errors import InvalidError, NotFoundError, ServerGoneError, WaitTimeoutError
 from thalweg.staging import Client, Server
 
 from .conftest import meanwhile
@@ -108,3 +109,44 @@ def test_attributes_and_names_are_seen_by_all_clients(client: Client, addresses:
     with Client(addresses, namespace="t") as other:
         assert other.variables() == ["t", "u"]
         assert other.open("u").attributes == {"units": "m/s"}
+
+
+#: Cells of a region that is large enough to be moved by several threads: 16 MiB of f8.
+LARGE = (128, 128, 128)
+
+
+@pytest.fixture
+def servers() -> Iterator[list[Server]]:
+    """Three, with room for large regions."""
+    with contextlib.ExitStack() as stack:
+        start = functools.partial(Server, memory_limit_bytes=96 << 20, listen="127.0.0.1:0", token="correct horse")
+        yield [stack.enter_context(start()) for _ in range(3)]
+
+
+@pytest.fixture(params=["shared-memory", "tcp"])
+def large(request: pytest.FixtureRequest, servers: list[Server]) -> Iterator[Client]:
+    links = [server.address if request.param == "shared-memory" else str(server.tcp_address) for server in servers]
+    with Client(",".join(links), namespace="t", token="correct horse") as client:
+        yield client
+
+
+@pytest.mark.parametrize("layout", [None, "left", (1, 2, 0)])
+def test_large_regions_move_side_by_side(large: Client, layout: object) -> None:
+    u = large.define("u", LARGE, "f8", keep_last=2)
+    for version in range(3):
+        values = np.random.default_rng(version).random(LARGE)
+        u.put(values if version != 1 else np.asfortranarray(values), version=version)
+        assert (u.get(version=version, layout=layout) == values).all()  # type: ignore[arg-type]
+        into = np.zeros((130, 128, 126))[1:-1, ::-1]
+        assert u.get(np.s_[:, :, 1:127], into=into) is into and (into == values[:, :, 1:127]).all()
+        found = u.reduce(version=version, bins=(0.0, 1.0, 4))
+        assert (found.min, found.max, found.cells) == (values.min(), values.max(), values.size)
+        assert found.sum == pytest.approx(values.sum(), rel=1e-12) and found.histogram is not None
+        assert found.histogram.tolist() == np.histogram(values, 4, (0.0, 1.0))[0].tolist()
+
+
+def test_the_first_error_of_a_large_region_ends_the_others(large: Client, servers: list[Server]) -> None:
+    u = large.define("u", LARGE, "f8")
+    u.put(np.ones((128, 128, 64)), version=0)
+    with meanwhile(servers[2].close), pytest.raises(ServerGoneError):
+        u.get(version=0, timeout_s=600)

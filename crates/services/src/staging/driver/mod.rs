@@ -9,6 +9,7 @@ mod region;
 mod remote;
 mod shared;
 mod stage;
+mod together;
 mod variable;
 mod wire;
 mod work;

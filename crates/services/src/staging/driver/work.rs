@@ -3,15 +3,13 @@
 use super::super::core::{Outcome, Taken, Task};
 use super::super::message::{Bins, Reduction};
 use super::host::Host;
+use super::together::{Shared, WORTH_HELP};
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::array::{transfers, Cell, Histogram, Shape, Side, Summary, Transfer};
 use thalweg_foundation::{Bytes, Error, Kind, Result};
 use thalweg_transport::memory::Segment;
-
-/// From this size on a copy is shared with threads that have nothing to do: starting one costs as much as 1 MiB.
-const WORTH_HELP: Bytes = Bytes(8 << 20);
 
 #[derive(Default)]
 struct State {
@@ -140,21 +138,6 @@ fn perform(host: &Host, task: &Task) -> Result<Outcome> {
     }
 }
 
-/// An address that several threads may use side by side.
-#[derive(Clone, Copy)]
-struct Shared<T>(T);
-
-// SAFETY: `run` gives each thread bytes of the target that no other one writes.
-unsafe impl<T> Sync for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T> Send for Shared<T> {}
-
-impl<T: Copy> Shared<T> {
-    fn address(&self) -> T {
-        self.0
-    }
-}
-
 /// Runs `transfer`, a large one with up to `helpers` more threads.
 ///
 /// # Safety
@@ -170,7 +153,10 @@ unsafe fn run(transfer: Transfer, from: *const u8, to: *mut u8, helpers: usize) 
     std::thread::scope(|scope| {
         for piece in &pieces {
             // SAFETY: the caller's promise; the pieces write disjoint memory.
-            scope.spawn(move || unsafe { piece.run(from.address(), to.address()) });
+            let copy = move || unsafe { piece.run(from.address(), to.address()) };
+            if std::thread::Builder::new().spawn_scoped(scope, copy).is_err() {
+                copy();
+            }
         }
         if let Some(mine) = mine {
             // SAFETY: as above.

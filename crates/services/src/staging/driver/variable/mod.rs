@@ -8,6 +8,7 @@ use super::client::{Client, Identity};
 use super::held::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
 use super::stage::Stage;
+use super::together::{self, Shared};
 use crate::staging::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
 use crate::staging::{Definition, Strategy};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use thalweg_foundation::array::{transfers, Layout, Records, Region, Side};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Result, Version};
-use thalweg_transport::link::{now, Patience};
+use thalweg_transport::link::Patience;
 use thalweg_transport::memory::Buffer;
 
 /// A variable of a stage.
@@ -90,15 +91,16 @@ impl Variable {
         self.check("stage.put", region)?;
         let cell = &self.definition.cell;
         let layout = lying.layout(cell, &shape_of(cell, region))?;
-        for (client, cells) in self.holders(region) {
-            let mut loan = client.lend_region(cell, self.key(version), &cells, layout, patience)?;
-            let to = Side::Packed(&cells, &layout);
-            for transfer in transfers(cell, &cells, lying.side(region), to)? {
+        let from = Shared(from);
+        let part = |&(client, cells): &(&Arc<Client>, Region), left: Patience<'_>| {
+            let mut loan = client.lend_region(cell, self.key(version), &cells, layout, left)?;
+            for transfer in transfers(cell, &cells, lying.side(region), Side::Packed(&cells, &layout))? {
                 // SAFETY: the loan holds the packed cells and nobody else sees it; the rest is the caller's promise.
-                unsafe { transfer.run(from, loan.start()) };
+                unsafe { transfer.run(from.address(), loan.start()) };
             }
-            loan.commit(patience)?;
-        }
+            loan.commit(left)
+        };
+        together::each(&self.holders(region), shape_of(cell, region).size(), patience, &part)?;
         self.settle(patience)
     }
 
@@ -192,17 +194,16 @@ impl Variable {
         self.check("stage.get", region)?;
         let cell = &self.definition.cell;
         let layout = Some(lying.layout(cell, &shape_of(cell, region))?);
+        let to = Shared(to);
         let each = |which: Which, left: Patience<'_>| {
             let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
-            let mut version = Version(0);
-            let deadline = now().after(left.within);
-            for (client, cells) in self.holders(region) {
-                let left = Patience { within: deadline.since(now()), ..left };
+            let part = |&(client, cells): &(&Arc<Client>, Region), left: Patience<'_>| {
                 let part = question.of_part(cells);
-                // SAFETY: the caller's promise; `cells` are in `region`.
-                version = unsafe { client.region_into(cell, &part, (region, to), lying, left)? };
-            }
-            Ok(version)
+                // SAFETY: the caller's promise; `cells` are in `region`, and in no other part.
+                unsafe { client.region_into(cell, &part, (region, to.address()), lying, left) }
+            };
+            let versions = together::each(&self.holders(region), shape_of(cell, region).size(), left, &part)?;
+            versions.last().copied().ok_or_else(|| nobody_holds("stage.get"))
         };
         self.of_one_version(which, region, patience, &each)
     }
@@ -285,21 +286,18 @@ impl Variable {
     ) -> Result<(Version, Reduction)> {
         self.check("stage.reduce", region)?;
         let each = |which: Which, left: Patience<'_>| {
-            let mut found: Option<(Version, Reduction)> = None;
-            let deadline = now().after(left.within);
-            for (client, region) in self.holders(region) {
-                let left = Patience { within: deadline.since(now()), ..left };
+            let part = |&(client, region): &(&Arc<Client>, Region), left: Patience<'_>| {
                 let (name, wish, within) = (self.name.clone(), Wish::Summary { bins }, left.within);
-                let here = match client.ask(Request::Get { name, which, region, wish, within }, left)? {
-                    Reply::Summary { version, found } => (version, found),
-                    other => return Err(unexpected(&other)),
-                };
-                found = Some(match found {
-                    None => here,
-                    Some((_, before)) => (here.0, here.1.merge(&before)?),
-                });
-            }
-            found.ok_or_else(|| Error::new(Kind::Shape, "stage.reduce", "a region without a service"))
+                match client.ask(Request::Get { name, which, region, wish, within }, left)? {
+                    Reply::Summary { version, found } => Ok((version, found)),
+                    other => Err(unexpected(&other)),
+                }
+            };
+            let bytes = shape_of(&self.definition.cell, region).size();
+            let parts = together::each(&self.holders(region), bytes, left, &part)?;
+            let mut parts = parts.into_iter();
+            let first = parts.next().ok_or_else(|| nobody_holds("stage.reduce"))?;
+            parts.try_fold(first, |(_, before), (version, found)| Ok((version, found.merge(&before)?)))
         };
         self.of_one_version(which, region, patience, &each)
     }
@@ -339,4 +337,8 @@ impl Variable {
         }
         Ok(all)
     }
+}
+
+fn nobody_holds(operation: &str) -> Error {
+    Error::new(Kind::Shape, operation, "a region without a service")
 }
