@@ -294,7 +294,7 @@ impl Loan {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         waiting(py, PROMPT, |patience: Patience<'_>| {
-            self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience)
+            self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience).map(drop)
         })
     }
 }

@@ -52,6 +52,7 @@ impl Server {
             }
         };
         let settings = Settings {
+            private: false,
             limit: memory_limit_bytes.map(Bytes),
             when_full,
             socket,

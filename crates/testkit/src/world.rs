@@ -83,6 +83,7 @@ impl World {
         let mut chance = Chance::new(seed);
         let when_full = [WhenFull::Block, WhenFull::Fail, WhenFull::DropOldest][chance.below(3) as usize];
         let config = Config {
+            private: false,
             limit: Bytes(1024 << chance.below(5)),
             when_full,
             slots: 1 << (2 + chance.below(5)),

@@ -47,7 +47,7 @@ pub fn embedded() -> Result<Arc<Server>> {
     match &*embedded {
         Some((made_in, server)) if *made_in == here => Ok(server.clone()),
         _ => {
-            let server = Arc::new(Server::start(Settings::default())?);
+            let server = Arc::new(Server::start(Settings { private: true, ..Settings::default() })?);
             // A forked child's copy of its parent's server has no threads to join: it is left alone.
             std::mem::forget(embedded.replace((here, server.clone())));
             Ok(server)

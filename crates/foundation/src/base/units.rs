@@ -39,13 +39,29 @@ impl Nanos {
     }
 }
 
+impl Version {
+    /// The largest, so that a version fits a signed number in every language.
+    pub const MAX: Version = Version(i64::MAX as u64);
+}
+
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n >= 1_000_000_000 => write!(f, "{} s", n as f64 / 1e9),
-            n if n >= 1_000_000 => write!(f, "{} ms", n as f64 / 1e6),
-            n => write!(f, "{} µs", n as f64 / 1e3),
-        }
+        let (unit, name) = match self.0 {
+            1_000_000_000.. => (1e9, "s"),
+            1_000_000.. => (1e6, "ms"),
+            _ => (1e3, "µs"),
+        };
+        // Of a deadline that is shared among several waits somewhat less is left: four digits say enough.
+        let value = self.0 as f64 / unit;
+        let digits = if value < 10.0 {
+            3
+        } else if value < 100.0 {
+            2
+        } else {
+            1
+        };
+        let rounded = format!("{value:.digits$}");
+        write!(f, "{} {name}", rounded.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Settings {
     pub limit: Option<Bytes>,
     /// What to do when it is full.
     pub when_full: WhenFull,
+    /// Whether it is for this process alone, as nobody said where another one is; only messages depend on it.
+    pub private: bool,
     /// The Unix socket's name; none: a fresh one in Linux's abstract space.
     pub socket: Option<String>,
     /// `host:port` to serve other nodes; port 0 takes a free one.
@@ -87,6 +89,7 @@ impl Server {
         let config = Config {
             limit,
             when_full,
+            private: settings.private,
             slots: SLOTS,
             waits_per_client: WAITS_PER_CLIENT,
             replicas: settings.replicas.unwrap_or(Bytes(limit.0 / 2)),

@@ -1,7 +1,7 @@
 //! Serving other nodes: one thread for each connection, which acts for its client in this process.
 
 use super::admissible;
-use crate::staging::driver::{Client, Host, Identity, RemoteReply, RemoteRequest};
+use crate::staging::driver::{Client, Committed, Host, Identity, RemoteReply, RemoteRequest};
 use crate::staging::message::{Publication, Reply, Request, Wish, MESSAGE_MAX};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -223,7 +223,8 @@ impl Connection {
         let into = unsafe { std::slice::from_raw_parts_mut(loan.start(), bytes) };
         self.stream.bulk(into, Patience::of(STALL))?;
         let answer = match loan.commit(Patience::of(STALL)) {
-            Ok(()) => RemoteReply::Stored,
+            Ok(Committed::Now) => RemoteReply::Stored,
+            Ok(Committed::Before { by }) => RemoteReply::Known { by },
             Err(e) => RemoteReply::Failed(e),
         };
         reply(&self.stream, &answer, &[])

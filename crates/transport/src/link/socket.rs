@@ -7,6 +7,7 @@ use rustix::net::{
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::os::unix::fs::FileTypeExt;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
 const PACKET_MAX: usize = 4096;
@@ -32,6 +33,16 @@ fn address(name: &str) -> Result<SocketAddrUnix> {
     })
 }
 
+/// Whether `name` is the socket of a listener that was killed.
+fn left_behind(name: &str) -> bool {
+    let is_socket = std::fs::symlink_metadata(name).is_ok_and(|found| found.file_type().is_socket());
+    let heard = || {
+        let fd = net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        net::connect(&fd, &SocketAddrUnix::new(name)?)
+    };
+    is_socket && heard() == Err(rustix::io::Errno::CONNREFUSED)
+}
+
 /// Waits for clients. A name `@…` is in Linux's abstract space and leaves nothing in the file system.
 #[derive(Debug)]
 pub struct Listener {
@@ -43,13 +54,27 @@ impl Listener {
     /// Listens under `name`.
     ///
     /// # Errors
-    /// `Io` when the name is taken or cannot be used.
+    /// `Exists` when the name is taken; `Io` when it cannot be used. A socket of a listener that was killed is replaced.
     pub fn bind(name: &str) -> Result<Listener> {
         let operation = format!("link.socket: cannot listen on {name:?}");
         let io = |e: rustix::io::Errno| Error::io(&operation, e);
         let fd = net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(io)?;
-        net::bind(&fd, &address(name)?).map_err(io)?;
+        let place = address(name)?;
+        let bound = net::bind(&fd, &place).or_else(|e| match left_behind(name) {
+            true if e == rustix::io::Errno::ADDRINUSE => {
+                std::fs::remove_file(name).map_err(|_| e)?;
+                net::bind(&fd, &place)
+            }
+            _ => Err(e),
+        });
+        bound.map_err(|e| match e {
+            rustix::io::Errno::ADDRINUSE => {
+                let detail = "a server of that name is running, or something else has it; stop it, or take another name";
+                Error::new(Kind::Exists, &operation, detail)
+            }
+            e => io(e),
+        })?;
         net::listen(&fd, 128).map_err(io)?;
         let path = (!name.starts_with('@')).then(|| name.to_string());
         Ok(Listener { fd, path })

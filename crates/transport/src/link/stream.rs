@@ -24,7 +24,13 @@ impl Stream {
         let gone = |why: &dyn std::fmt::Display| {
             Error::new(Kind::Gone, "stage.connect", format!("no server answers on \"tcp:{address}\" ({why})"))
         };
-        let found = address.to_socket_addrs().map_err(|e| gone(&e))?;
+        let found = address.to_socket_addrs().map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidInput => {
+                let detail = format!("address \"tcp:{address}\" ({e}); accepted is tcp:HOST:PORT");
+                Error::new(Kind::Invalid, "stage.connect", detail)
+            }
+            _ => gone(&e),
+        })?;
         let mut last: Option<Error> = None;
         for candidate in found {
             match TcpStream::connect_timeout(

@@ -24,6 +24,9 @@ impl Staging {
     ) -> Result<()> {
         let variable = self.variable(&(namespace.clone(), key.name.clone()))?;
         let refuse = |kind, detail: String| Err(Error::new(kind, "stage.put", detail));
+        if key.version > Version::MAX {
+            return refuse(Kind::Invalid, format!("version {}; accepted are 0 to 2^63 - 1", key.version.0));
+        }
         if variable.past.has(key.version) {
             return refuse(Kind::NotFound, format!("{key} is past: it was released, dropped or is not kept"));
         }
@@ -69,6 +72,11 @@ impl Staging {
             return refused(Kind::Invalid, "stage.put", detail);
         };
         let extent = granted.extent;
+        if let Some(by) = self.has_piece(&namespace, &key, &region) {
+            self.store.release(extent);
+            self.admit(ground, out);
+            return Reply::Known { by };
+        }
         let stored = self.store_piece(&namespace, &key, &region, &layout, extent, ground);
         let stored = match stored {
             Ok(stored) => stored,
@@ -111,6 +119,13 @@ impl Staging {
         stored.ok_or_else(|| Error::new(Kind::Full, "stage.put", CROWDED))
     }
 
+    /// Who has put this very region of a version, if somebody has and it may still be put.
+    fn has_piece(&self, namespace: &Name, key: &Key, region: &Region) -> Option<String> {
+        let variable = self.variables.get(&(namespace.clone(), key.name.clone()))?;
+        let instance = variable.versions.get(&key.version).filter(|i| !i.is_closed(&variable.definition))?;
+        instance.pieces.iter().find(|p| p.region == *region).map(|p| p.writer.to_string())
+    }
+
     fn can_drop(&self) -> bool {
         self.config.when_full == super::WhenFull::DropOldest
     }
@@ -129,6 +144,9 @@ impl Staging {
     ) -> Reply {
         if let Err(e) = self.may_put(&namespace, &key, Some((&region, &layout))) {
             return Reply::Failed(e);
+        }
+        if let Some(by) = self.has_piece(&namespace, &key, &region) {
+            return Reply::Known { by };
         }
         self.stats.puts += 1;
         let rests = Rests::There { address, source };
@@ -209,6 +227,10 @@ impl Staging {
                 key.name.as_str(),
                 writers - 1
             );
+            return refused(Kind::Invalid, "stage.seal", detail);
+        }
+        if key.version > Version::MAX {
+            let detail = format!("version {}; accepted are 0 to 2^63 - 1", key.version.0);
             return refused(Kind::Invalid, "stage.seal", detail);
         }
         if variable.past.has(key.version) {

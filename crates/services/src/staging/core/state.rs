@@ -44,6 +44,8 @@ pub struct Config {
     pub waits_per_client: usize,
     /// The most memory for replicas in other layouts; they give way to what is put.
     pub replicas: Bytes,
+    /// Whether it is for one process alone, because nobody said where another one is.
+    pub private: bool,
     /// The size of the file into which the oldest arrays are moved when memory is short; none: there is no such file.
     pub spill: Option<Bytes>,
 }

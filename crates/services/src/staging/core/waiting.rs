@@ -179,6 +179,11 @@ impl Staging {
         let all = self.peers.iter().filter(|(id, other)| **id != peer && namespace(&other.namespace));
         let names: Vec<String> = all.take(NAMED).map(|(_, other)| other.to_string()).collect();
         match names.is_empty() {
+            true if self.config.private => {
+                "nobody else, as this is a server of this process alone: it was given no address, and THALWEG_ADDRESS is not \
+                 set"
+                    .to_string()
+            }
             true => "nobody else".to_string(),
             false => names.join(", "),
         }

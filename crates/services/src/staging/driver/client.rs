@@ -7,12 +7,15 @@ use super::remote::Remote;
 use super::shared::{Lease, Shared, SharedLoan};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_foundation::array::{gather, scatter, Layout, Shape, Strides};
+use thalweg_foundation::array::{gather, scatter, Layout, Region, Shape, Strides};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::{Error, Kind, Result};
+use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience};
 use thalweg_transport::memory::Buffer;
 use thalweg_transport::process;
+
+/// How soon it is tried again to connect to a service that is not there yet.
+const RETRY: Nanos = Nanos(50_000_000);
 
 /// Who a client is.
 #[derive(Clone, Debug)]
@@ -84,6 +87,43 @@ pub struct Target<'a> {
     pub strides: &'a Strides,
 }
 
+/// Says what to do when there is no service.
+fn start_one(address: &str, within: Nanos, e: Error) -> Error {
+    let how = match (node_address(address), tcp_address(address)) {
+        (Some(name), _) if e.kind == Kind::Gone => format!("--socket {name}"),
+        (_, Some(place)) if e.kind == Kind::Gone => format!("--listen {place} --token TOKEN"),
+        _ => return e,
+    };
+    Error { message: format!("{}, tried for {within}; start one: thalweg serve {how}", e.message), ..e }
+}
+
+/// What a commit has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// What was made is there now.
+    Now,
+    /// The same region of that version was there before, and stays as it was.
+    Before {
+        /// Who put it.
+        by: String,
+    },
+}
+
+impl Committed {
+    /// That nothing was put, as an error.
+    ///
+    /// # Errors
+    /// `Exists` when what was put before stays.
+    pub(super) fn or_exists(self, key: &Key, region: &Region) -> Result<()> {
+        let Committed::Before { by } = self else { return Ok(()) };
+        let detail = format!(
+            "region {region} of {key} was put before by {by}, and stays as it was; put another version, or give each run a \
+             namespace of its own"
+        );
+        Err(Error::new(Kind::Exists, "stage.put", detail))
+    }
+}
+
 /// Memory that the caller fills and then commits; given back when dropped without.
 pub enum Loan {
     /// In the service's memory.
@@ -127,7 +167,7 @@ impl Loan {
     ///
     /// # Errors
     /// `Invalid` when the loan has ended already; `Exists`, `Gone`; over TCP also `Full` and `Timeout`.
-    pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
+    pub fn commit(&mut self, patience: Patience<'_>) -> Result<Committed> {
         match self {
             Loan::Shared(loan) => loan.commit(patience),
             Loan::Owned { remote, what, buffer } => {
@@ -150,8 +190,25 @@ impl Client {
     /// Connects to the service at `unix:NAME` or `tcp:HOST:PORT`; one in this process is reached without any socket.
     ///
     /// # Errors
-    /// `Invalid` for an address of another form, `Gone`, `Access`, `Protocol`.
+    /// `Invalid` for an address of another form, `Gone` when there is none in time, `Access`, `Protocol`.
+    /// # Blocking
+    /// Until the service is there.
     pub fn connect(address: &str, identity: Identity, patience: Patience<'_>) -> Result<Client> {
+        let deadline = now().after(patience.within);
+        loop {
+            let left = deadline.since(now());
+            match Client::reach(address, identity.clone(), Patience { within: left, ..patience }) {
+                Err(e) if e.kind == Kind::Gone && left > Nanos(0) => {
+                    std::thread::sleep(left.min(RETRY).duration());
+                    (patience.tick)()?;
+                }
+                done => return done.map_err(|e| start_one(address, patience.within, e)),
+            }
+        }
+    }
+
+    /// Connects to a service that must be there.
+    fn reach(address: &str, identity: Identity, patience: Patience<'_>) -> Result<Client> {
         if let Some(host) = Host::here(address) {
             return Client::within(host, identity);
         }
@@ -192,7 +249,7 @@ impl Client {
         if let Some(client) = keepers().get(address) {
             return Ok(client.clone());
         }
-        let client = Arc::new(Client::connect(address, self.identity.clone(), patience)?);
+        let client = Arc::new(Client::reach(address, self.identity.clone(), patience)?);
         keepers().retain(|_, client| !client.is_gone());
         Ok(keepers().entry(address.into()).or_insert(client).clone())
     }
@@ -272,13 +329,13 @@ impl Client {
             if Layout::right(strides.len()).is_of(&shape, strides) {
                 // SAFETY: packed memory of that size, by the caller's promise.
                 let bytes = unsafe { std::slice::from_raw_parts(from, shape.size().0 as usize) };
-                return remote.put(Publication::Array { key, shape, replace }, bytes, patience);
+                return remote.put(Publication::Array { key, shape, replace }, bytes, patience).map(drop);
             }
         }
         let mut loan = self.loan(key, shape, replace, patience)?;
         // SAFETY: the loan holds `shape.size()` bytes that nobody else sees; the rest is the caller's promise.
         unsafe { gather(&shape, from, strides, loan.start())? };
-        loan.commit(patience)
+        loan.commit(patience).map(drop)
     }
 
     /// Memory for an array of `shape` to be made in place.

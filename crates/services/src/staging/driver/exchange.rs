@@ -12,7 +12,7 @@ use thalweg_transport::memory::{Access, Segment};
 use thalweg_transport::process;
 
 /// How much longer than the service a client waits for an answer.
-const GRACE: Nanos = Nanos(5_000_000_000);
+const GRACE: Nanos = Nanos(1_000_000_000);
 
 /// Requests to the service and the memory it shares.
 pub trait Exchange: Send + Sync {

@@ -1,6 +1,6 @@
 //! A region of a variable in the hands of who reads or makes it.
 
-use super::client::{Loan, View};
+use super::client::{Committed, Loan, View};
 use thalweg_foundation::array::{transfers, Cell, DType, Layout, Records, Region, Shape, Side, Strides};
 use thalweg_foundation::{Result, Version};
 use thalweg_transport::link::Patience;
@@ -231,9 +231,15 @@ impl RegionLoan {
     /// Publishes the region, once. The memory stays mapped until the loan is dropped, but must not be written any more.
     ///
     /// # Errors
-    /// `Invalid` when the loan has ended already; `Exists` when the version was sealed meanwhile; `NotFound` when it is
-    /// past; `Gone`.
+    /// `Invalid` when the loan has ended already; `Exists` when the region was put before, or the version sealed meanwhile;
+    /// `NotFound` when it is past; `Gone`.
     pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
+        let committed = self.committed(patience)?;
+        committed.or_exists(self.loan.what().key(), &self.region)
+    }
+
+    /// As `commit`; that the region was put before is no error.
+    pub(super) fn committed(&mut self, patience: Patience<'_>) -> Result<Committed> {
         self.loan.commit(patience)
     }
 

@@ -14,7 +14,7 @@ mod variable;
 mod wire;
 mod work;
 
-pub use client::{Client, Identity, Loan, Target, View};
+pub use client::{Client, Committed, Identity, Loan, Target, View};
 pub use exchange::{node_address, tcp_address, Exchange};
 pub use held::{Lying, RegionLoan, RegionView};
 pub use host::{Delivery, Host};

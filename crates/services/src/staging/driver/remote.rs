@@ -1,6 +1,7 @@
 //! The client on another node: the same requests over TCP, bulk bytes straight from and into their place.
 
 use super::super::message::{Hello, Publication, Question, Reply, Request};
+use super::client::Committed;
 use super::wire::{RemoteReply, RemoteRequest};
 use std::sync::{Mutex, PoisonError};
 use thalweg_foundation::array::{Layout, Shape};
@@ -103,13 +104,14 @@ impl Remote {
     ///
     /// # Errors
     /// `Exists`, `Full`, `Timeout`, `Gone`.
-    pub fn put(&self, what: Publication, bytes: &[u8], patience: Patience<'_>) -> Result<()> {
+    pub fn put(&self, what: Publication, bytes: &[u8], patience: Patience<'_>) -> Result<Committed> {
         let request = RemoteRequest::Put { what, within: patience.within };
         self.with(patience, |stream| match exchange(stream, &request, patience)? {
             RemoteReply::Room => {
                 stream.bulk_out(bytes, with_grace(patience))?;
                 match answer(stream, patience)? {
-                    RemoteReply::Stored => Ok((Ok(()), true)),
+                    RemoteReply::Stored => Ok((Ok(Committed::Now), true)),
+                    RemoteReply::Known { by } => Ok((Ok(Committed::Before { by }), true)),
                     RemoteReply::Failed(e) => Ok((Err(e), true)),
                     other => Err(unexpected(&other)),
                 }

@@ -2,6 +2,7 @@
 
 use super::super::message::{Grant, Lies, Part, Publication, Reply, Request};
 use super::super::{hash, Location};
+use super::client::Committed;
 use super::exchange::Exchange;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -328,13 +329,14 @@ impl SharedLoan {
     ///
     /// # Errors
     /// `Invalid` when the loan has ended already, `Exists` when somebody else put that version meanwhile, `Gone`.
-    pub fn commit(&mut self, patience: Patience<'_>) -> Result<()> {
+    pub fn commit(&mut self, patience: Patience<'_>) -> Result<Committed> {
         let grant = self.grant.take().ok_or_else(ended)?;
         match self.client.ask(self.what.request(grant), patience)? {
             Reply::Stored { spare } => {
                 lock(&self.client.spares).extend(spare);
-                Ok(())
+                Ok(Committed::Now)
             }
+            Reply::Known { by } => Ok(Committed::Before { by }),
             other => Err(unexpected(&other)),
         }
     }

@@ -150,6 +150,11 @@ pub enum RemoteReply {
     Room,
     /// To `Put`.
     Stored,
+    /// To `Put`: this very region of the version was put before, and stays as it was.
+    Known {
+        /// By whom.
+        by: String,
+    },
     /// To `Exists`.
     Exists(bool),
     /// To `Ask`.

@@ -132,6 +132,11 @@ pub enum Reply {
         /// A grant in the client's spare words.
         spare: Option<Grant>,
     },
+    /// To `Put` and `Refer`: this very region of the version was put before, and stays as it was.
+    Known {
+        /// By whom.
+        by: String,
+    },
     /// To `Abandon` and `Cancel`.
     Done,
     /// To `Wait`: the indices of the keys that are there.

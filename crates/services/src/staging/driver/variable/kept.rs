@@ -1,6 +1,6 @@
 //! Arrays that a process keeps for its readers.
 
-use super::super::client::Client;
+use super::super::client::{Client, Committed};
 use super::super::exchange::tcp_address;
 use super::super::held::{shape_of, Lying};
 use super::super::shared::unexpected;
@@ -47,6 +47,7 @@ impl Variable {
         self.drop_kept(patience)?;
         let cell = &self.definition.cell;
         let layout = lying.layout(cell, &shape_of(cell, region))?;
+        let mut done = Vec::new();
         for (client, cells) in self.holders(region) {
             let shape = Shape::new(cell.dtype(), cells.extents())?;
             let n = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -67,7 +68,14 @@ impl Variable {
                 source: source.clone(),
             };
             match client.ask(body, patience) {
-                Ok(Reply::Done) => self.kept().push((version, keeper.clone(), source)),
+                Ok(Reply::Done) => {
+                    self.kept().push((version, keeper.clone(), source));
+                    done.push(Committed::Now);
+                }
+                Ok(Reply::Known { by }) => {
+                    keeper.delete(source, patience)?;
+                    done.push(Committed::Before { by });
+                }
                 Ok(other) => return Err(unexpected(&other)),
                 Err(e) => {
                     keeper.delete(source, patience)?;
@@ -75,6 +83,7 @@ impl Variable {
                 }
             }
         }
+        self.new_somewhere(version, region, done)?;
         self.settle(patience)
     }
 

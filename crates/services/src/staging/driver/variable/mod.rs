@@ -4,7 +4,7 @@ mod agreement;
 mod kept;
 
 use self::kept::Kept;
-use super::client::{Client, Identity};
+use super::client::{Client, Committed, Identity};
 use super::held::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
 use super::stage::Stage;
@@ -74,7 +74,7 @@ impl Variable {
     /// Cells that were put before stay as they are.
     ///
     /// # Errors
-    /// `Shape` outside the domain; `Exists` when the version is sealed, `NotFound` when it is past; `Full`, `Timeout`, `Gone`.
+    /// `Shape` outside the domain; `Exists` when this very region was put before, or the version is sealed; `NotFound` when it is past; `Full`, `Timeout`, `Gone`.
     /// # Blocking
     /// When memory is full and the policy is to wait.
     ///
@@ -98,10 +98,20 @@ impl Variable {
                 // SAFETY: the loan holds the packed cells and nobody else sees it; the rest is the caller's promise.
                 unsafe { transfer.run(from.address(), loan.start()) };
             }
-            loan.commit(left)
+            loan.committed(left)
         };
-        together::each(&self.holders(region), shape_of(cell, region).size(), patience, &part)?;
+        let done = together::each(&self.holders(region), shape_of(cell, region).size(), patience, &part)?;
+        self.new_somewhere(version, region, done)?;
         self.settle(patience)
+    }
+
+    /// Where a put was cut short between services and is done again, some of them know their part already.
+    fn new_somewhere(&self, version: Version, region: &Region, done: Vec<Committed>) -> Result<()> {
+        if done.contains(&Committed::Now) {
+            return Ok(());
+        }
+        let key = self.key(version);
+        done.into_iter().try_for_each(|committed| committed.or_exists(&key, region))
     }
 
     /// Memory of the stage for `region`, packed in `layout`, to be made in place; it lies with one service, so a region over
