@@ -56,10 +56,19 @@ fn requests() -> Vec<Request> {
         Request::Describe { name: key().name, within: Nanos(1) },
         Request::Variables { after: Some(key().name) },
         Request::Annotate { name: key().name, attribute: "units".into(), value: "m/s".into() },
-        Request::PutPiece { grant: 5, key: key(), region: region(), layout: layout() },
+        Request::PutPiece {
+            grant: 5,
+            key: key(),
+            of: definition().print(),
+            region: region(),
+            put: region(),
+            layout: layout(),
+        },
         Request::Refer {
             key: key(),
+            of: definition().print(),
             region: region(),
+            put: region(),
             layout: layout(),
             address: "unix:@x".into(),
             source: key(),
@@ -97,13 +106,15 @@ fn definition() -> Definition {
 }
 
 fn get(which: Which, wish: Wish) -> Request {
-    Request::Get { name: key().name, which, region: region(), wish, within: Nanos(77) }
+    let of = definition().print();
+    Request::Get { name: key().name, of, which, region: region(), wish, within: Nanos(77) }
 }
 
 fn replies() -> Vec<Reply> {
     vec![
         Reply::Granted(grant()),
         Reply::Stored { spare: Some(grant()) },
+        Reply::Known { by: "solver (pid 7)".into() },
         Reply::Done,
         Reply::Ready(vec![0, 5, 400]),
         Reply::Deleted(true),
@@ -285,12 +296,20 @@ fn frames_between_nodes_survive_an_attack() {
             within: Nanos(9),
         },
         RemoteRequest::Put {
-            what: Publication::Piece { key: key(), shape: shape(), region: region(), layout: layout() },
+            what: Publication::Piece {
+                key: key(),
+                of: definition().print(),
+                shape: shape(),
+                region: region(),
+                put: region(),
+                layout: layout(),
+            },
             within: Nanos(9),
         },
         RemoteRequest::GetRegion {
             question: Question {
                 name: key().name,
+                of: definition().print(),
                 which: Which::LATEST,
                 region: region(),
                 layout: Some(layout()),
@@ -314,6 +333,7 @@ fn frames_between_nodes_survive_an_attack() {
         RemoteReply::Region { version: Version(4), layout: layout() },
         RemoteReply::Room,
         RemoteReply::Stored,
+        RemoteReply::Known { by: "solver (pid 7)".into() },
         RemoteReply::Exists(true),
         RemoteReply::Answer(Reply::Dropped(3)),
         RemoteReply::Failed(Error::new(Kind::Gone, "stage", "closing")),

@@ -216,14 +216,20 @@ impl Client {
     fn vary(&mut self, now: Nanos, chance: &mut Chance, toy: &mut Toy, mark: &mut u64) -> Sent {
         let (name, definition) = field::definition(self.namespace.as_str());
         let key = Key { name: name.clone(), version: Version(chance.below(field::VERSIONS)) };
-        let part = definition.whole();
+        let (part, of) = (definition.whole(), definition.print());
         match chance.below(20) {
             0 => self.asking(now, Request::Define { name, definition, part }),
             1 => self.asking(now, Request::Describe { name, within: Nanos(chance.below(1000)) }),
             2..=8 => {
                 let (region, layout) = (field::region(chance), field::layout(chance));
                 let shape = field::shape(&region);
-                self.put(now, Publication::Piece { key, shape, region, layout }, chance, toy, mark)
+                self.put(
+                    now,
+                    Publication::Piece { key, of, shape, region, put: region, layout },
+                    chance,
+                    toy,
+                    mark,
+                )
             }
             9..=14 => {
                 let region = field::region(chance);
@@ -238,13 +244,13 @@ impl Client {
                 let wish = Wish::Parts { layout, strategy };
                 let within = Nanos(chance.below(2000));
                 self.doing = Doing::Getting { key: None, region, name: name.clone() };
-                self.ask(now, Request::Get { name, which, region, wish, within })
+                self.ask(now, Request::Get { name, of, which, region, wish, within })
             }
             15 => {
                 let (region, within) = (field::region(chance), Nanos(chance.below(2000)));
                 let (which, wish) = (Which::Exactly(key.version), Wish::Summary { bins: None });
                 self.doing = Doing::Getting { key: Some(key), region, name: name.clone() };
-                self.ask(now, Request::Get { name, which, region, wish, within })
+                self.ask(now, Request::Get { name, of, which, region, wish, within })
             }
             16 => self.asking(now, Request::Seal { key, writer: chance.below(3) as u32 }),
             17 => self.asking(now, Request::Release { key }),

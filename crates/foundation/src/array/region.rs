@@ -125,6 +125,38 @@ impl Region {
         pieces
     }
 
+    /// The cells that are in none of `holes`, as regions that do not meet; at most `most` of these.
+    pub fn outside<'a>(&self, holes: impl Iterator<Item = &'a Region>, most: usize) -> Vec<Region> {
+        let met: Vec<Region> = holes.filter_map(|hole| self.intersection(hole)).collect();
+        let (mut found, mut rest) = (Vec::new(), vec![(*self, met)]);
+        while let Some((region, holes)) = rest.pop() {
+            if found.len() >= most {
+                break;
+            }
+            // Divides like quicksort: each hole is looked at again only where it is.
+            let Some(middle) = holes.get(holes.len() / 2) else {
+                found.extend((!region.is_empty()).then_some(region));
+                continue;
+            };
+            for part in region.without(middle).into_iter().rev() {
+                rest.push((part, holes.iter().filter_map(|hole| part.intersection(hole)).collect()));
+            }
+        }
+        found
+    }
+
+    /// Cuts it in two across its longest axis; none when it has a single cell.
+    pub fn halves(&self) -> Option<[Region; 2]> {
+        let extent = self.extent.as_slice();
+        let axis = (0..extent.len()).max_by_key(|i| extent[*i]).filter(|i| extent[*i] > 1)?;
+        let (mut first, mut second) = (*self, *self);
+        let half = extent[axis] / 2;
+        first.extent.as_mut_slice()[axis] = half;
+        second.lower.as_mut_slice()[axis] += half;
+        second.extent.as_mut_slice()[axis] -= half;
+        Some([first, second])
+    }
+
     /// The smallest region that holds both; none when they differ in dimensions.
     pub fn hull(&self, other: &Region) -> Option<Region> {
         if self.lower().len() != other.lower().len() {

@@ -1,7 +1,7 @@
 //! Serving the processes of this node: one thread that sleeps until a ring, a socket or a process needs it.
 
 use super::admissible;
-use crate::staging::core::PeerId;
+use crate::staging::core::{PeerId, MEMORY};
 use crate::staging::driver::{send_segment, Delivery, Handshake, Host};
 use crate::staging::message::{decode, encode, Hello, Reply, Request};
 use std::collections::BTreeMap;
@@ -54,7 +54,9 @@ struct Ringing {
 
 impl Delivery for Ringing {
     fn deliver(&mut self, id: u64, reply: Reply) -> bool {
-        let Ok(message) = encode(id, &reply, std::mem::take(&mut self.buffer)) else {
+        let encoded = encode(id, &reply, std::mem::take(&mut self.buffer));
+        // A reply that is too long must not cost the client its connection.
+        let Ok(message) = encoded.or_else(|e| encode(id, &Reply::Failed(e), Vec::new())) else {
             return false;
         };
         let pushed = self.control.to_client().push(&message);
@@ -274,6 +276,12 @@ impl Serving {
             return Ok(());
         };
         match Handshake::receive(&client.socket)? {
+            // Clients write where they were granted memory, which is never in the spill file.
+            (Handshake::Segment { number, write: true }, _) if number != MEMORY => {
+                let detail = format!("segment {number} for writing; accepted is {MEMORY}");
+                let refused = Error::new(Kind::Access, "stage.segment", detail);
+                Handshake::Refused(refused).send(&client.socket, &[])
+            }
             (Handshake::Segment { number, write }, _) => match self.host.segment(number) {
                 Ok(segment) => send_segment(&client.socket, &segment, write),
                 Err(e) => Handshake::Refused(e).send(&client.socket, &[]),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use thalweg_foundation::array::{Cell, DType, Extents, Layout, Region, Shape};
 use thalweg_foundation::{Error, Kind, Result};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The most layouts for which data are prepared in advance.
 pub const LAYOUTS_MAX: usize = 8;
@@ -57,6 +58,10 @@ impl FromStr for Strategy {
     }
 }
 
+/// Tells definitions apart whose cells or domains differ: what a client that knows one may ask of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Print(u64);
+
 /// How a variable is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
@@ -85,6 +90,22 @@ impl Definition {
             keep_last: None,
             writers: 0,
         }
+    }
+
+    /// What tells it from definitions with other cells or another domain.
+    pub fn print(&self) -> Print {
+        let words = postcard::to_stdvec(&(&self.cell, &self.domain)).unwrap_or_default();
+        Print(xxh3_64(&words))
+    }
+
+    /// What a client is told that knows the variable otherwise.
+    pub fn anew(&self, operation: &str, name: &str) -> Error {
+        let detail = format!(
+            "variable {name:?} was dropped and defined anew, with cells of {} in a domain of {:?}; open it again",
+            self.cell.dtype(),
+            self.domain
+        );
+        Error::new(Kind::NotFound, operation, detail)
     }
 
     /// All cells.

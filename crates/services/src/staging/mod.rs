@@ -7,5 +7,5 @@ pub mod message;
 mod definition;
 mod published;
 
-pub use definition::{Definition, Strategy, LAYOUTS_MAX};
+pub use definition::{Definition, Print, Strategy, LAYOUTS_MAX};
 pub use published::{hash, Location};

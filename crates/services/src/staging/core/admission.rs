@@ -222,7 +222,7 @@ impl Staging {
             } else if let Some(waiter) = self.waiting.remove(peer, id) {
                 refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer))
             } else if let Some(get) = self.forget_get((peer, id)) {
-                refused(Kind::Timeout, "stage.get", self.still_incomplete(&get, peer))
+                self.too_late(&get, peer)
             } else if let Some(wait) = self.describing.remove(&(peer, id)) {
                 refused(Kind::Timeout, "stage.open", self.still_undefined(&wait, peer))
             } else {

@@ -1,7 +1,7 @@
 //! Gets: clients that ask for a region of a version, and wait until it is complete.
 
-use super::super::message::{Lies, Part, Reply, Which, Wish};
-use super::super::Strategy;
+use super::super::message::{Lies, Part, Reply, Which, Wish, MESSAGE_MAX};
+use super::super::{Print, Strategy};
 use super::replica::taken;
 use super::state::{refused, Staging, VariablePlace};
 use super::task::{Running, Task};
@@ -13,8 +13,11 @@ use crate::patterns::Observed;
 use thalweg_foundation::array::{Layout, Region};
 use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 
-/// The most pieces of which an answer may consist.
-const PARTS_MAX: usize = 2048;
+/// The longest answer in bytes, as they are estimated here; well below what a message may have.
+const ANSWER_MAX: usize = MESSAGE_MAX / 2;
+/// A number, and a part without its cells, in an answer, in bytes.
+const NUMBER: usize = 10;
+const PART: usize = 48;
 
 /// One get.
 #[derive(Clone, Debug)]
@@ -51,7 +54,7 @@ impl Staging {
     pub(super) fn get(
         &mut self,
         (peer, id): Id,
-        place: VariablePlace,
+        (place, of): (VariablePlace, Print),
         which: Which,
         region: Region,
         wish: Wish,
@@ -62,7 +65,7 @@ impl Staging {
         if self.is_pending(peer, id) || self.is_summarising(peer, id) {
             return None;
         }
-        if let Err(e) = self.may_get(&place, &region, &wish) {
+        if let Err(e) = self.may_get(&place, of, &region, &wish) {
             return Some(Reply::Failed(e));
         }
         let deadline = self.now.after(within);
@@ -80,7 +83,7 @@ impl Staging {
             return Some(Reply::Failed(e));
         }
         if within == Nanos(0) {
-            return Some(refused(Kind::Timeout, "stage.get", self.still_incomplete(&get, peer)));
+            return Some(self.too_late(&get, peer));
         }
         self.deadlines.insert((get.deadline, peer, id));
         if let Some(variable) = self.variables.get_mut(&get.place) {
@@ -107,9 +110,10 @@ impl Staging {
         }
     }
 
-    fn may_get(&self, place: &VariablePlace, region: &Region, wish: &Wish) -> Result<()> {
+    fn may_get(&self, place: &VariablePlace, of: Print, region: &Region, wish: &Wish) -> Result<()> {
         let variable = self.variable(place)?;
         let name = place.1.as_str();
+        variable.is(of, "stage.get", name)?;
         if region.is_empty() || !variable.part.contains(region) {
             let detail = format!(
                 "region {region} of variable {name:?}; accepted are regions with cells inside {}",
@@ -174,6 +178,19 @@ impl Staging {
                     self.gets.insert(id, get);
                 }
             }
+        }
+    }
+
+    /// What a get is told whose time is over: where the originals are if it only waits for a replica, else what is missing.
+    pub(super) fn too_late(&mut self, get: &Get, peer: PeerId) -> Reply {
+        let variable = self.variables.get(&get.place);
+        let readable = |v: &Version| {
+            let there = variable.and_then(|variable| Some((variable, variable.versions.get(v)?)));
+            there.is_some_and(|(variable, i)| i.is_readable(&variable.definition, &get.region))
+        };
+        match get.picked.filter(readable) {
+            Some(version) => self.originals(get, version),
+            None => refused(Kind::Timeout, "stage.get", self.still_incomplete(get, peer)),
         }
     }
 
@@ -348,14 +365,18 @@ impl Staging {
         let instance = self.variables.get(&get.place).and_then(|v| v.versions.get(&version));
         let Some(instance) = instance else { return Reply::Parts { version, parts: Vec::new() } };
         let met = instance.pieces_of(&get.region);
-        let fragments: usize = met.values().map(Vec::len).sum();
-        if fragments > PARTS_MAX {
-            let detail = format!(
-                "region {} of {:?} consists of {fragments} pieces; accepted are at most {PARTS_MAX}: get smaller regions",
-                get.region,
-                get.place.1.as_str()
-            );
-            return refused(Kind::Invalid, "stage.get", detail);
+        let of_part = |(at, cells): (&usize, &Vec<Region>)| {
+            let words = match &instance.pieces[*at].rests {
+                Rests::Here(_) => 0,
+                Rests::There { address, source } => {
+                    address.len() + source.name.as_str().len() + instance.pieces[*at].writer.len()
+                }
+            };
+            PART + words + (cells.len() + 1) * 2 * (get.region.lower().len() + 1) * NUMBER
+        };
+        // A single cell lies in one piece, so that this ends.
+        if met.len() > 1 && met.iter().map(of_part).sum::<usize>() > ANSWER_MAX {
+            return Reply::Scattered { version };
         }
         let part = |(at, cells): (usize, Vec<Region>)| {
             let piece = &instance.pieces[at];

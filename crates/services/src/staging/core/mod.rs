@@ -26,7 +26,9 @@ pub use pool::{Extent, Pool, ALIGNMENT};
 pub use state::{Config, Staging, WhenFull};
 pub use task::{Outcome, Taken, Task};
 
-/// The segment that is the spill file; memory is segment 0.
+/// The segment that is memory.
+pub const MEMORY: u32 = 0;
+/// The segment that is the spill file.
 pub const SPILL: u32 = 1;
 
 use super::message::{Hello, Reply, Request};

@@ -1,6 +1,7 @@
 //! What happens to the pieces of versions: they come, are sealed, released, and go with their writer.
 
 use super::super::message::Reply;
+use super::super::{Definition, Print};
 use super::pool::Extent;
 use super::state::{refused, Owner, Staging, VariablePlace, CROWDED};
 use super::store::Stored;
@@ -11,6 +12,19 @@ use thalweg_foundation::array::{Layout, Region, Shape};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Result, Version};
 
+/// The longest address of a service in which a writer keeps its cells.
+const ADDRESS_MAX: usize = 128;
+
+/// What a piece would bring.
+enum Judged {
+    /// Cells that are not there, as far as is known.
+    New,
+    /// This very region was put before.
+    Known { by: String },
+    /// All its cells are there, in other regions.
+    Covered,
+}
+
 /// Versions of one variable.
 const VERSIONS_MAX: usize = 1 << 16;
 
@@ -20,7 +34,7 @@ impl Staging {
         &self,
         namespace: &Name,
         key: &Key,
-        what: Option<(&Region, &Layout)>,
+        what: Option<(Print, &Region, &Layout)>,
     ) -> Result<()> {
         let variable = self.variable(&(namespace.clone(), key.name.clone()))?;
         let refuse = |kind, detail: String| Err(Error::new(kind, "stage.put", detail));
@@ -39,7 +53,8 @@ impl Staging {
                 format!("{VERSIONS_MAX} versions of {:?} are there; release some", key.name.as_str());
             return refuse(Kind::Full, detail);
         }
-        let Some((region, layout)) = what else { return Ok(()) };
+        let Some((of, region, layout)) = what else { return Ok(()) };
+        variable.is(of, "stage.put", key.name.as_str())?;
         if region.is_empty() || !variable.part.contains(region) {
             let detail = format!(
                 "region {region} of variable {:?}; accepted are regions with cells inside {}",
@@ -62,8 +77,7 @@ impl Staging {
         grant: u64,
         namespace: Name,
         key: Key,
-        region: Region,
-        layout: Layout,
+        (of, region, put, layout): (Print, Region, Region, Layout),
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) -> Reply {
@@ -72,17 +86,22 @@ impl Staging {
             return refused(Kind::Invalid, "stage.put", detail);
         };
         let extent = granted.extent;
-        if let Some(by) = self.has_piece(&namespace, &key, &region) {
-            self.store.release(extent);
-            self.admit(ground, out);
-            return Reply::Known { by };
-        }
-        let stored = self.store_piece(&namespace, &key, &region, &layout, extent, ground);
+        let stored = match self.judge(&namespace, &key, (of, &region, &put, &layout)) {
+            Ok(Judged::New) => self.store_piece(&key, &region, extent, &namespace, ground),
+            Ok(Judged::Known { by }) => {
+                self.give_back(extent, ground, out);
+                return Reply::Known { by };
+            }
+            Ok(Judged::Covered) => {
+                self.give_back(extent, ground, out);
+                return Reply::Stored { spare: None };
+            }
+            Err(e) => Err(e),
+        };
         let stored = match stored {
             Ok(stored) => stored,
             Err(e) => {
-                self.store.release(extent);
-                self.admit(ground, out);
+                self.give_back(extent, ground, out);
                 return Reply::Failed(e);
             }
         };
@@ -90,20 +109,23 @@ impl Staging {
         self.stats.puts += 1;
         self.stats.put_bytes += bytes;
         self.stats.entry_bytes += bytes;
-        self.add_piece(from, namespace, &key, region, layout, Rests::Here(stored), ground, out);
+        self.add_piece(from, namespace, &key, (region, put, layout), Rests::Here(stored), ground, out);
         Reply::Stored { spare: self.spare(from, extent.bytes, ground) }
+    }
+
+    fn give_back(&mut self, extent: Extent, ground: &mut dyn Ground, out: &mut Vec<Output>) {
+        self.store.release(extent);
+        self.admit(ground, out);
     }
 
     fn store_piece(
         &mut self,
-        namespace: &Name,
         key: &Key,
         region: &Region,
-        layout: &Layout,
         extent: Extent,
+        namespace: &Name,
         ground: &mut dyn Ground,
     ) -> Result<Stored> {
-        self.may_put(namespace, key, Some((region, layout)))?;
         let variable = self.variable(&(namespace.clone(), key.name.clone()))?;
         let shape = Shape::new(variable.definition.cell.dtype(), region.extents())?;
         if shape.size().0 > extent.bytes {
@@ -119,11 +141,34 @@ impl Staging {
         stored.ok_or_else(|| Error::new(Kind::Full, "stage.put", CROWDED))
     }
 
-    /// Who has put this very region of a version, if somebody has and it may still be put.
-    fn has_piece(&self, namespace: &Name, key: &Key, region: &Region) -> Option<String> {
-        let variable = self.variables.get(&(namespace.clone(), key.name.clone()))?;
-        let instance = variable.versions.get(&key.version).filter(|i| !i.is_closed(&variable.definition))?;
-        instance.pieces.iter().find(|p| p.region == *region).map(|p| p.writer.to_string())
+    /// What a piece would bring; what the writer of a piece that is not sealed left behind does not count.
+    fn judge(
+        &self,
+        namespace: &Name,
+        key: &Key,
+        (of, region, put, layout): (Print, &Region, &Region, &Layout),
+    ) -> Result<Judged> {
+        self.may_put(namespace, key, Some((of, region, layout)))?;
+        let variable = self.variable(&(namespace.clone(), key.name.clone()))?;
+        let Some(instance) = variable.versions.get(&key.version) else { return Ok(Judged::New) };
+        let stale = |p: &Piece| self.is_stale(&variable.definition, p);
+        if let Some(same) = instance.pieces.iter().find(|p| (p.region, p.put) == (*region, *put) && !stale(p))
+        {
+            return Ok(Judged::Known { by: same.writer.to_string() });
+        }
+        if instance.covers(region) {
+            let mut met = instance.pieces_of(region).into_keys().map(|at| &instance.pieces[at]);
+            if met.all(|p| matches!(p.rests, Rests::Here(_)) && !stale(p)) {
+                return Ok(Judged::Covered);
+            }
+        }
+        Ok(Judged::New)
+    }
+
+    /// Whether the piece's writer went away before the version was sealed: another one, perhaps itself after a restart,
+    /// may bring its cells again.
+    fn is_stale(&self, definition: &Definition, piece: &Piece) -> bool {
+        definition.writers > 0 && !self.peers.contains_key(&piece.peer)
     }
 
     fn can_drop(&self) -> bool {
@@ -136,21 +181,38 @@ impl Staging {
         from: PeerId,
         namespace: Name,
         key: Key,
-        region: Region,
-        layout: Layout,
+        (of, region, put, layout): (Print, Region, Region, Layout),
         (address, source): (String, Key),
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) -> Reply {
-        if let Err(e) = self.may_put(&namespace, &key, Some((&region, &layout))) {
-            return Reply::Failed(e);
+        match self.judge(&namespace, &key, (of, &region, &put, &layout)) {
+            Ok(Judged::New) => {}
+            Ok(Judged::Known { by }) => return Reply::Known { by },
+            // Its writer keeps it for nothing until the version is past.
+            Ok(Judged::Covered) => return Reply::Done,
+            Err(e) => return Reply::Failed(e),
         }
-        if let Some(by) = self.has_piece(&namespace, &key, &region) {
-            return Reply::Known { by };
+        if !address.starts_with("unix:") || address.len() > ADDRESS_MAX {
+            let detail =
+                format!("cells kept at {address:?}; accepted is unix:NAME, of at most {ADDRESS_MAX} bytes");
+            return refused(Kind::Invalid, "stage.put", detail);
+        }
+        let pieces = self
+            .variable(&(namespace.clone(), key.name.clone()))
+            .ok()
+            .and_then(|v| v.versions.get(&key.version));
+        let most = self.config.entries_max();
+        if pieces.is_some_and(|instance| instance.pieces.len() >= most) {
+            return refused(
+                Kind::Full,
+                "stage.put",
+                format!("{most} pieces of {key} are there, which is the limit"),
+            );
         }
         self.stats.puts += 1;
         let rests = Rests::There { address, source };
-        self.add_piece(from, namespace, &key, region, layout, rests, ground, out);
+        self.add_piece(from, namespace, &key, (region, put, layout), rests, ground, out);
         Reply::Done
     }
 
@@ -160,8 +222,7 @@ impl Staging {
         from: PeerId,
         namespace: Name,
         key: &Key,
-        region: Region,
-        layout: Layout,
+        (region, put, layout): (Region, Region, Layout),
         rests: Rests,
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
@@ -169,9 +230,15 @@ impl Staging {
         let (place, version) = ((namespace, key.name.clone()), key.version);
         self.ensure_instance(&place, version);
         let writer: Arc<str> = self.peers.get(&from).map_or("nobody".into(), |p| p.to_string().into());
-        let instance = self.variables.get_mut(&place).and_then(|v| v.versions.get_mut(&version));
-        let Some(instance) = instance else { return };
-        let fresh = instance.add(Piece { rests, region, layout, peer: from, writer });
+        let Some(variable) = self.variables.get_mut(&place) else { return };
+        let (peers, sealing) = (&self.peers, variable.definition.writers > 0);
+        let Some(instance) = variable.versions.get_mut(&version) else { return };
+        let overruled = sealing && instance.give_way(&region, |piece| !peers.contains_key(&piece.peer));
+        let fresh = instance.add(Piece { rests, region, put, layout, peer: from, writer });
+        if overruled {
+            let replicas = std::mem::take(&mut instance.replicas);
+            replicas.into_iter().for_each(|replica| self.drop_replica(replica, ground));
+        }
         self.prepare_replicas(&place, version, &fresh, ground, out);
         self.changed(&place, version, ground, out);
     }

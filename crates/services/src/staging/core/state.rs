@@ -265,14 +265,20 @@ impl Staging {
             Request::Annotate { name, attribute, value } => {
                 Some(self.annotate(&(namespace, name), attribute, value))
             }
-            Request::PutPiece { grant, key, region, layout } => {
-                Some(self.put_piece(from, grant, namespace, key, region, layout, ground, out))
+            Request::PutPiece { grant, key, of, region, put, layout } => {
+                Some(self.put_piece(from, grant, namespace, key, (of, region, put, layout), ground, out))
             }
-            Request::Refer { key, region, layout, address, source } => {
-                Some(self.refer(from, namespace, key, region, layout, (address, source), ground, out))
-            }
-            Request::Get { name, which, region, wish, within } => {
-                self.get((from, id), (namespace, name), which, region, wish, within, ground, out)
+            Request::Refer { key, of, region, put, layout, address, source } => Some(self.refer(
+                from,
+                namespace,
+                key,
+                (of, region, put, layout),
+                (address, source),
+                ground,
+                out,
+            )),
+            Request::Get { name, of, which, region, wish, within } => {
+                self.get((from, id), ((namespace, name), of), which, region, wish, within, ground, out)
             }
             Request::Seal { key, writer } => Some(self.seal(namespace, key, writer, ground, out)),
             Request::Release { key } => Some(self.release_version(namespace, &key, ground, out)),

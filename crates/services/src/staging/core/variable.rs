@@ -1,7 +1,7 @@
 //! A variable: its versions, and of which pieces each of them consists.
 
 use super::super::message::{Habit, VersionState};
-use super::super::Definition;
+use super::super::{Definition, Print};
 use super::replica::Replica;
 use super::store::Stored;
 use super::waiting::Id;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thalweg_foundation::array::{Layout, Region};
 use thalweg_foundation::base::Key;
-use thalweg_foundation::Version;
+use thalweg_foundation::{Result, Version};
 
 /// Released versions that are remembered one by one.
 const RELEASED_MAX: usize = 1024;
@@ -30,6 +30,8 @@ pub(super) enum Rests {
 pub(super) struct Piece {
     pub rests: Rests,
     pub region: Region,
+    /// What was put, of which this may be the part of one service.
+    pub put: Region,
     pub layout: Layout,
     pub peer: PeerId,
     pub writer: Arc<str>,
@@ -75,35 +77,54 @@ impl Instance {
 
     /// The cells of `region` that are not there.
     pub fn fresh(&self, region: &Region) -> Vec<Region> {
-        let mut fresh = vec![*region];
-        for (there, _) in &self.cover {
-            if fresh.iter().any(|f| f.intersection(there).is_some()) {
-                fresh = fresh.iter().flat_map(|f| f.without(there)).collect();
-            }
-            if fresh.is_empty() {
-                break;
-            }
-        }
-        fresh
+        region.outside(self.cover.iter().map(|(there, _)| there), usize::MAX)
     }
 
     /// Whether every cell of `region` is there.
     pub fn covers(&self, region: &Region) -> bool {
-        let met = self.cover.iter().filter_map(|(r, _)| r.intersection(region));
-        met.map(|r| r.cells()).sum::<u128>() == region.cells()
+        self.covered >= region.cells() && self.covered_of(region) == region.cells()
     }
 
-    /// Removes the pieces that `gone` says; whether there were any.
+    /// How many cells of `region` are there.
+    pub fn covered_of(&self, region: &Region) -> u128 {
+        let met = self.cover.iter().filter_map(|(r, _)| r.intersection(region));
+        met.map(|r| r.cells()).sum()
+    }
+
+    /// Takes cells of `region` away from the pieces that `stale` says, so that another piece can bring them; whether there
+    /// were any.
+    pub fn give_way(&mut self, region: &Region, stale: impl Fn(&Piece) -> bool) -> bool {
+        let before = self.covered;
+        for (there, at) in std::mem::take(&mut self.cover) {
+            match there.intersection(region).filter(|_| stale(&self.pieces[at])) {
+                Some(taken) => {
+                    self.covered -= taken.cells();
+                    self.cover.extend(there.without(region).into_iter().map(|rest| (rest, at)));
+                }
+                None => self.cover.push((there, at)),
+            }
+        }
+        self.covered < before
+    }
+
+    /// Removes the pieces that `gone` says; whether there were any. Their cells are taken from others that have them.
     pub fn lose(&mut self, gone: impl Fn(&Piece) -> bool) -> bool {
         if !self.pieces.iter().any(&gone) {
             return false;
         }
         let pieces = std::mem::take(&mut self.pieces);
-        self.cover.clear();
-        self.covered = 0;
-        pieces.into_iter().filter(|p| !gone(p)).for_each(|piece| {
-            self.add(piece);
-        });
+        let mut places: Vec<Option<usize>> = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let stays = !gone(&piece);
+            places.push(stays.then_some(self.pieces.len()));
+            self.pieces.extend(stays.then_some(piece));
+        }
+        self.cover = self.cover.iter().filter_map(|(there, at)| Some((*there, places[*at]?))).collect();
+        for at in 0..self.pieces.len() {
+            let fresh = self.fresh(&self.pieces[at].region);
+            self.cover.extend(fresh.into_iter().map(|region| (region, at)));
+        }
+        self.covered = self.cover.iter().map(|(there, _)| there.cells()).sum();
         true
     }
 
@@ -182,6 +203,7 @@ impl Past {
 #[derive(Debug)]
 pub(super) struct Variable {
     pub definition: Definition,
+    pub print: Print,
     /// The part of the domain that this service holds.
     pub part: Region,
     pub attributes: BTreeMap<String, String>,
@@ -193,8 +215,17 @@ pub(super) struct Variable {
 }
 
 impl Variable {
+    /// Whether it still is what a client knows it as.
+    pub fn is(&self, of: Print, operation: &str, name: &str) -> Result<()> {
+        if of == self.print {
+            return Ok(());
+        }
+        Err(self.definition.anew(operation, name))
+    }
+
     pub fn new(definition: Definition, part: Region) -> Variable {
         Variable {
+            print: definition.print(),
             definition,
             part,
             attributes: BTreeMap::new(),
@@ -244,6 +275,7 @@ mod tests {
         Piece {
             rests: Rests::There { address: String::new(), source },
             region: region(lower, extent),
+            put: region(lower, extent),
             layout: Layout::right(1),
             peer: PeerId(peer),
             writer: "w".into(),
@@ -263,6 +295,20 @@ mod tests {
         );
         assert!(instance.lose(|p| p.peer == PeerId(1)));
         assert_eq!((instance.covered, instance.covers(&region(2, 4))), (4, true));
+    }
+
+    #[test]
+    fn what_gave_way_does_not_come_back() {
+        let mut instance = Instance::new(0);
+        [piece(0, 6, 1), piece(8, 2, 3)].into_iter().for_each(|p| drop(instance.add(p)));
+        assert!(instance.give_way(&region(2, 7), |p| p.peer == PeerId(1)));
+        assert_eq!((instance.covered, instance.covers(&region(2, 4))), (4, false));
+        assert_eq!(instance.add(piece(2, 7, 2)), [region(2, 6)]);
+        let of = [(0, vec![region(0, 2)]), (1, vec![region(8, 2)]), (2, vec![region(2, 6)])];
+        assert_eq!(instance.pieces_of(&region(0, 10)), of.into());
+        assert!(instance.lose(|p| p.peer == PeerId(3)));
+        let of = [(0, vec![region(0, 2)]), (1, vec![region(2, 6), region(8, 1)])];
+        assert_eq!((instance.covered, instance.pieces_of(&region(0, 10))), (9, of.into()));
     }
 
     #[test]

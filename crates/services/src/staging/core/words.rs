@@ -63,11 +63,14 @@ impl Staging {
 
 /// The first cells of `region` that are missing, in words.
 pub(super) fn missing(instance: &Instance, region: &Region) -> String {
-    let missing = instance.fresh(region);
+    let missing = region.outside(instance.cover.iter().map(|(there, _)| there), NAMED + 1);
     let named: Vec<String> = missing.iter().take(NAMED).map(Region::to_string).collect();
-    match missing.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more regions", named.join(", ")),
+    match missing.len() <= NAMED {
+        true => named.join(", "),
+        false => {
+            let cells = region.cells() - instance.covered_of(region);
+            format!("{} and others, {cells} in all,", named.join(", "))
+        }
     }
 }
 

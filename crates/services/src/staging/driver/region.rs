@@ -1,7 +1,7 @@
 //! Regions of variables at one service: put in the writer's layout, got in the reader's.
 
 use super::super::message::{Lies, Part, Publication, Question, Reply, Request, Which, Wish};
-use super::super::Definition;
+use super::super::{Definition, Print, Strategy};
 use super::client::{bytes_of, Client, View, Way};
 use super::held::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
@@ -10,6 +10,9 @@ use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::{now, Patience};
 use thalweg_transport::memory::Buffer;
+
+/// Does something with the parts of a version (none: they are too many for one answer); none when one of them is gone.
+type Attempt<'a, T> = dyn FnMut(Version, Option<&[Part]>, Patience<'_>) -> Result<Option<T>> + 'a;
 
 /// How often a get is tried at least, however short its deadline, when a part is gone before it is leased because its
 /// version was replaced by a newer one meanwhile.
@@ -42,7 +45,7 @@ impl Client {
         }
     }
 
-    /// Memory for `region`, packed in `layout`.
+    /// Memory for `region`, which is put or is part of what is put, packed in `layout`.
     ///
     /// # Errors
     /// `NotFound`, `Exists` when the version is past or sealed; `Shape`; `Full`, `Timeout`, `Gone`.
@@ -51,13 +54,13 @@ impl Client {
     pub fn lend_region(
         &self,
         cell: &Cell,
-        key: Key,
-        region: &Region,
+        (key, of): (Key, Print),
+        (region, put): (&Region, &Region),
         layout: Layout,
         patience: Patience<'_>,
     ) -> Result<RegionLoan> {
         let shape = Shape::new(cell.dtype(), region.extents())?;
-        let what = Publication::Piece { key, shape, region: *region, layout };
+        let what = Publication::Piece { key, of, shape, region: *region, put: *put, layout };
         Ok(RegionLoan::over(self.lend(what, patience)?, *region, layout, shape))
     }
 
@@ -68,6 +71,9 @@ impl Client {
     pub fn region(&self, question: &Question, patience: Patience<'_>) -> Result<RegionView> {
         let at_once = Patience { within: Nanos(0), ..patience };
         let there = self.describe(question.name.clone(), at_once)?;
+        if there.definition.print() != question.of {
+            return Err(there.definition.anew("stage.get", question.name.as_str()));
+        }
         self.region_of(&there.definition.cell, question, patience)
     }
 
@@ -91,8 +97,28 @@ impl Client {
             let view = RegionView::owned(buffer, question.region, layout, version, cell.clone());
             return in_layout(view, question.layout);
         }
-        let (version, found) = self.found(cell, question, patience)?;
-        assemble(cell, question, version, found)
+        self.until_there(question, patience, &mut |version, parts, left| {
+            if let Some([part]) = parts {
+                if part.region.contains(&question.region) && question.layout.is_none_or(|l| l == part.layout)
+                {
+                    let (held, region) = ((part.region, part.layout), question.region);
+                    let view = self.view_of(cell, part, left)?;
+                    return Ok(view.map(|view| RegionView::inside(view, held, region, version, cell.clone())));
+                }
+            }
+            let common = parts.and_then(|all| {
+                let layout = all.first()?.layout;
+                all.iter().all(|p| p.layout == layout).then_some(layout)
+            });
+            let region = question.region;
+            let layout = question.layout.or(common).unwrap_or_else(|| Layout::right(region.lower().len()));
+            let mut buffer = Buffer::new("stage.get", shape_of(cell, &region).size())?;
+            let to = (&region, buffer.start_mut());
+            // SAFETY: the buffer holds the packed region.
+            let whole =
+                unsafe { self.copied(cell, question, version, parts, to, &Lying::Packed(layout), left)? };
+            Ok(whole.then(|| RegionView::owned(buffer, region, layout, version, cell.clone())))
+        })
     }
 
     /// Copies a region of a variable straight into the array of the cells of `whole` at `to`.
@@ -128,48 +154,34 @@ impl Client {
             unsafe { view.copy_to(whole, to, lying)? };
             return Ok(view.version());
         }
-        let (version, found) = self.found(cell, question, patience)?;
-        for (part, view) in &found {
-            for cells in &part.cells {
-                let from = Side::Packed(&part.region, &part.layout);
-                for transfer in transfers(cell, cells, from, lying.side(whole))? {
-                    // SAFETY: the view keeps the packed part; the rest is the caller's promise.
-                    unsafe { transfer.run(view.start(), to) };
-                }
-            }
-        }
-        Ok(version)
+        self.until_there(question, patience, &mut |version, parts, left| {
+            // SAFETY: the caller's promise.
+            let whole = unsafe { self.copied(cell, question, version, parts, (whole, to), lying, left)? };
+            Ok(whole.then_some(version))
+        })
     }
 
-    /// The parts that hold a region, each with its bytes.
-    fn found(
+    /// Does `attempt` with the parts that hold a region until it finds them all.
+    fn until_there<T>(
         &self,
-        cell: &Cell,
         question: &Question,
         patience: Patience<'_>,
-    ) -> Result<(Version, Vec<(Part, View)>)> {
+        attempt: &mut Attempt<'_, T>,
+    ) -> Result<T> {
         let deadline = now().after(patience.within);
-        let mut attempt = 0;
+        let mut tries = 0;
         loop {
             // The first time as the caller said it, for the message's sake.
-            let within = if attempt == 0 { patience.within } else { deadline.since(now()) };
+            let within = if tries == 0 { patience.within } else { deadline.since(now()) };
             let left = Patience { within, ..patience };
             let (version, parts) = self.parts(question, left)?;
-            let count = parts.len();
-            let mut found = Vec::with_capacity(count);
-            for part in parts {
-                match self.view_of(cell, &part, left)? {
-                    Some(view) => found.push((part, view)),
-                    None => break,
-                }
+            if let Some(done) = attempt(version, parts.as_deref(), left)? {
+                return Ok(done);
             }
-            if found.len() == count {
-                return Ok((version, found));
-            }
-            attempt += 1;
-            if attempt >= TRIES && now() >= deadline {
+            tries += 1;
+            if tries >= TRIES && now() >= deadline {
                 let detail = format!(
-                    "region {} of {:?} was dropped or moved {attempt} times while it was asked for; keep more versions \
+                    "region {} of {:?} was dropped or moved {tries} times while it was asked for; keep more versions \
                      (keep_last) or raise the memory limit",
                     question.region,
                     question.name.as_str()
@@ -180,6 +192,44 @@ impl Client {
         }
     }
 
+    /// Copies the parts of a region into the array of the cells of `whole` at `to`, each leased only meanwhile; false when
+    /// one is gone.
+    ///
+    /// # Safety
+    /// The array must lie at `to` as `lying` says, be writable, and no two of its elements may share memory.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn copied(
+        &self,
+        cell: &Cell,
+        question: &Question,
+        version: Version,
+        parts: Option<&[Part]>,
+        (whole, to): (&Region, *mut u8),
+        lying: &Lying<'_>,
+        patience: Patience<'_>,
+    ) -> Result<bool> {
+        let Some(parts) = parts else {
+            for half in question.region.halves().into_iter().flatten() {
+                let (which, strategy) = (Which::Exactly(version), Some(Strategy::AtDestination));
+                let question = Question { which, strategy, ..question.of_part(half) };
+                // SAFETY: the caller's promise.
+                unsafe { self.region_into(cell, &question, (whole, to), lying, patience)? };
+            }
+            return Ok(true);
+        };
+        for part in parts {
+            let Some(view) = self.view_of(cell, part, patience)? else { return Ok(false) };
+            for cells in &part.cells {
+                let from = Side::Packed(&part.region, &part.layout);
+                for transfer in transfers(cell, cells, from, lying.side(whole))? {
+                    // SAFETY: the view keeps the packed part; the rest is the caller's promise.
+                    unsafe { transfer.run(view.start(), to) };
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The version that a get of `region` would give, without its bytes.
     ///
     /// # Errors
@@ -188,13 +238,14 @@ impl Client {
     /// Until there is one.
     pub fn newest_or_oldest(
         &self,
-        name: &Name,
+        (name, of): (&Name, Print),
         which: Which,
         region: &Region,
         patience: Patience<'_>,
     ) -> Result<Version> {
         let body = Request::Get {
             name: name.clone(),
+            of,
             which,
             region: *region,
             wish: Wish::Version,
@@ -206,12 +257,13 @@ impl Client {
         }
     }
 
-    fn parts(&self, question: &Question, patience: Patience<'_>) -> Result<(Version, Vec<Part>)> {
-        let Question { name, which, region, layout, strategy } = question.clone();
+    fn parts(&self, question: &Question, patience: Patience<'_>) -> Result<(Version, Option<Vec<Part>>)> {
+        let Question { name, of, which, region, layout, strategy } = question.clone();
         let wish = Wish::Parts { layout, strategy };
-        let body = Request::Get { name, which, region, wish, within: patience.within };
+        let body = Request::Get { name, of, which, region, wish, within: patience.within };
         match self.ask(body, patience)? {
-            Reply::Parts { version, parts } => Ok((version, parts)),
+            Reply::Parts { version, parts } => Ok((version, Some(parts))),
+            Reply::Scattered { version } => Ok((version, None)),
             other => Err(unexpected(&other)),
         }
     }
@@ -242,37 +294,6 @@ impl Client {
             }
         }
     }
-}
-
-/// One view of the region over its parts: the part itself where one holds it as it is wanted, else a copy.
-fn assemble(
-    cell: &Cell,
-    question: &Question,
-    version: Version,
-    mut found: Vec<(Part, View)>,
-) -> Result<RegionView> {
-    let (region, cell) = (question.region, cell.clone());
-    let as_it_is = |part: &Part| {
-        part.region.contains(&region) && question.layout.is_none_or(|wanted| wanted == part.layout)
-    };
-    if found.len() == 1 && as_it_is(&found[0].0) {
-        if let Some((part, view)) = found.pop() {
-            return Ok(RegionView::inside(view, (part.region, part.layout), region, version, cell));
-        }
-    }
-    let common = found.first().map(|(p, _)| p.layout).filter(|l| found.iter().all(|(p, _)| p.layout == *l));
-    let layout = question.layout.or(common).unwrap_or_else(|| Layout::right(region.lower().len()));
-    let mut buffer = Buffer::new("stage.get", shape_of(&cell, &region).size())?;
-    for (part, view) in &found {
-        for cells in &part.cells {
-            let (from, to) = (Side::Packed(&part.region, &part.layout), Side::Packed(&region, &layout));
-            for transfer in transfers(&cell, cells, from, to)? {
-                // SAFETY: the view keeps the packed part, the buffer holds the packed region.
-                unsafe { transfer.run(view.start(), buffer.start_mut()) };
-            }
-        }
-    }
-    Ok(RegionView::owned(buffer, region, layout, version, cell))
 }
 
 impl Question {

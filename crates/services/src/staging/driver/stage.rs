@@ -39,7 +39,11 @@ impl Stage {
         if let Some(twice) = all.iter().enumerate().find(|(i, a)| all[..*i].contains(a)) {
             return refuse(format!("{:?} is named twice in {addresses:?}", twice.1));
         }
-        let connect = |address: &&str| Client::connect(address, identity.clone(), patience).map(Arc::new);
+        let deadline = now().after(patience.within);
+        let connect = |address: &&str| {
+            let left = Patience { within: deadline.since(now()), ..patience };
+            Client::connect(address, identity.clone(), left).map(Arc::new)
+        };
         Stage::of(all.iter().map(connect).collect::<Result<_>>()?)
     }
 
@@ -129,9 +133,10 @@ impl Stage {
         definition.check()?;
         let parts = parts(&definition.domain, self.clients.len())?;
         let mut there = definition.clone();
+        let deadline = now().after(patience.within);
         for (client, part) in self.clients.iter().zip(&parts) {
             let body = Request::Define { name: name.clone(), definition: definition.clone(), part: *part };
-            match client.ask(body, patience)? {
+            match client.ask(body, Patience { within: deadline.since(now()), ..patience })? {
                 Reply::Defined { definition, .. } => there = *definition,
                 other => return Err(unexpected(&other)),
             }
@@ -148,8 +153,10 @@ impl Stage {
     pub fn open(&self, name: Name, patience: Patience<'_>) -> Result<Variable> {
         let mut held = Vec::with_capacity(self.clients.len());
         let mut there = None;
+        let deadline = now().after(patience.within);
         for client in self.clients.iter() {
-            let there_is = client.describe(name.clone(), patience)?;
+            let left = Patience { within: deadline.since(now()), ..patience };
+            let there_is = client.describe(name.clone(), left)?;
             held.push(there_is.part);
             there = Some(there_is.definition);
         }

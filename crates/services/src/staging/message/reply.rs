@@ -172,6 +172,11 @@ pub enum Reply {
         /// Which together hold the region.
         parts: Vec<Part>,
     },
+    /// To `Get` with the wish for parts: there are more of them than an answer holds; get parts of the region.
+    Scattered {
+        /// The version that was found.
+        version: Version,
+    },
     /// To `Get` with the wish for a summary.
     Summary {
         /// The version that was found.

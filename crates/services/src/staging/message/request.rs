@@ -1,6 +1,6 @@
 //! What clients ask of the staging service.
 
-use super::super::definition::{Definition, Strategy};
+use super::super::definition::{Definition, Print, Strategy};
 use serde::{Deserialize, Serialize};
 use thalweg_foundation::array::{Layout, Region, Shape};
 use thalweg_foundation::base::{Key, Name};
@@ -34,10 +34,14 @@ pub enum Publication {
     Piece {
         /// Variable and version.
         key: Key,
+        /// As what the client knows the variable.
+        of: Print,
         /// Its extents and what a cell is.
         shape: Shape,
         /// Which cells it holds.
         region: Region,
+        /// The region that was put, of which these may be the cells of one service only.
+        put: Region,
         /// How they lie, packed.
         layout: Layout,
     },
@@ -70,8 +74,8 @@ impl Publication {
     pub fn request(&self, grant: u64) -> Request {
         match self.clone() {
             Publication::Array { key, shape, replace } => Request::Put { grant, key, shape, replace },
-            Publication::Piece { key, region, layout, .. } => {
-                Request::PutPiece { grant, key, region, layout }
+            Publication::Piece { key, of, region, put, layout, .. } => {
+                Request::PutPiece { grant, key, of, region, put, layout }
             }
         }
     }
@@ -222,8 +226,12 @@ pub enum Request {
         grant: u64,
         /// Variable and version.
         key: Key,
+        /// As what the client knows the variable.
+        of: Print,
         /// Which cells it holds.
         region: Region,
+        /// The region that was put, of which these may be the cells of one service only.
+        put: Region,
         /// How they lie, packed.
         layout: Layout,
     },
@@ -231,8 +239,12 @@ pub enum Request {
     Refer {
         /// Variable and version.
         key: Key,
+        /// As what the client knows the variable.
+        of: Print,
         /// Which cells it holds.
         region: Region,
+        /// The region that was put, of which these may be the cells of one service only.
+        put: Region,
         /// How they lie, packed.
         layout: Layout,
         /// The service in the writer's hands.
@@ -244,6 +256,8 @@ pub enum Request {
     Get {
         /// The variable.
         name: Name,
+        /// As what the client knows the variable.
+        of: Print,
         /// Which version.
         which: Which,
         /// Which cells.
@@ -284,6 +298,8 @@ pub enum Request {
 pub struct Question {
     /// The variable.
     pub name: Name,
+    /// As what the client knows it.
+    pub of: Print,
     /// Which version.
     pub which: Which,
     /// Which cells.

@@ -41,7 +41,7 @@ impl Variable {
         for (client, region) in holders.iter().cycle() {
             let within = if patience.within == Nanos(0) { Nanos(0) } else { deadline.since(now()) };
             let found = client.newest_or_oldest(
-                &self.name,
+                (&self.name, self.print),
                 which(version),
                 region,
                 Patience { within, ..patience },

@@ -62,7 +62,9 @@ impl Variable {
             let address = keeper.address().to_string();
             let body = Request::Refer {
                 key: self.key(version),
+                of: self.print,
                 region: cells,
+                put: *region,
                 layout,
                 address,
                 source: source.clone(),

@@ -10,7 +10,7 @@ use super::shared::unexpected;
 use super::stage::Stage;
 use super::together::{self, Shared};
 use crate::staging::message::{Bins, Habit, Question, Reduction, Reply, Request, VersionState, Which, Wish};
-use crate::staging::{Definition, Strategy};
+use crate::staging::{Definition, Print, Strategy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thalweg_foundation::array::{transfers, Layout, Records, Region, Side};
@@ -24,13 +24,15 @@ pub struct Variable {
     stage: Stage,
     name: Name,
     definition: Definition,
+    print: Print,
     parts: Vec<Region>,
     kept: Kept,
 }
 
 impl Variable {
     pub(super) fn over(stage: Stage, name: Name, definition: Definition, parts: Vec<Region>) -> Variable {
-        Variable { stage, name, definition, parts, kept: Kept::default() }
+        let print = definition.print();
+        Variable { stage, name, definition, print, parts, kept: Kept::default() }
     }
 
     /// What it is called.
@@ -93,7 +95,8 @@ impl Variable {
         let layout = lying.layout(cell, &shape_of(cell, region))?;
         let from = Shared(from);
         let part = |&(client, cells): &(&Arc<Client>, Region), left: Patience<'_>| {
-            let mut loan = client.lend_region(cell, self.key(version), &cells, layout, left)?;
+            let mut loan =
+                client.lend_region(cell, (self.key(version), self.print), (&cells, region), layout, left)?;
             for transfer in transfers(cell, &cells, lying.side(region), Side::Packed(&cells, &layout))? {
                 // SAFETY: the loan holds the packed cells and nobody else sees it; the rest is the caller's promise.
                 unsafe { transfer.run(from.address(), loan.start()) };
@@ -133,7 +136,13 @@ impl Variable {
         match self.holders(region).as_slice() {
             [(client, cells)] => {
                 let cell = &self.definition.cell;
-                client.lend_region(cell, self.key(version), cells, cell.layout(layout), patience)
+                client.lend_region(
+                    cell,
+                    (self.key(version), self.print),
+                    (cells, region),
+                    cell.layout(layout),
+                    patience,
+                )
             }
             several => {
                 let parts: Vec<String> = several.iter().map(|(_, cells)| cells.to_string()).collect();
@@ -166,7 +175,8 @@ impl Variable {
         self.check("stage.get", region)?;
         let cell = &self.definition.cell;
         let layout = layout.map(|l| cell.layout(l));
-        let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
+        let question =
+            Question { name: self.name.clone(), of: self.print, which, region: *region, layout, strategy };
         if let [(client, _)] = self.holders(region).as_slice() {
             let view = client.region_of(cell, &question, patience)?;
             // Who has not asked for fields apart wants records.
@@ -206,7 +216,14 @@ impl Variable {
         let layout = Some(lying.layout(cell, &shape_of(cell, region))?);
         let to = Shared(to);
         let each = |which: Which, left: Patience<'_>| {
-            let question = Question { name: self.name.clone(), which, region: *region, layout, strategy };
+            let question = Question {
+                name: self.name.clone(),
+                of: self.print,
+                which,
+                region: *region,
+                layout,
+                strategy,
+            };
             let part = |&(client, cells): &(&Arc<Client>, Region), left: Patience<'_>| {
                 let part = question.of_part(cells);
                 // SAFETY: the caller's promise; `cells` are in `region`, and in no other part.
@@ -229,7 +246,8 @@ impl Variable {
                 other => return Err(unexpected(&other)),
             }
         }
-        Ok(())
+        // That may have made it complete.
+        self.settle(patience)
     }
 
     /// Lets go of a version; whether it was there. Views of it stay valid.
@@ -297,8 +315,9 @@ impl Variable {
         self.check("stage.reduce", region)?;
         let each = |which: Which, left: Patience<'_>| {
             let part = |&(client, region): &(&Arc<Client>, Region), left: Patience<'_>| {
-                let (name, wish, within) = (self.name.clone(), Wish::Summary { bins }, left.within);
-                match client.ask(Request::Get { name, which, region, wish, within }, left)? {
+                let (name, of) = (self.name.clone(), self.print);
+                let (wish, within) = (Wish::Summary { bins }, left.within);
+                match client.ask(Request::Get { name, of, which, region, wish, within }, left)? {
                     Reply::Summary { version, found } => Ok((version, found)),
                     other => Err(unexpected(&other)),
                 }
