@@ -130,8 +130,9 @@ contains
   !> Defines a variable, or agrees with the definition that is there.
   !!
   !! dtype: thalweg_real64 and its like. domain: the number of cells along each axis, in the order of the indices.
-  !! strategy: where data are reorganised. keep_last: complete versions kept; default: all, until released. writers:
-  !! how many must seal a version before it can be read; default: a region can be read where it is complete.
+  !! strategy: where data are reorganised. keep_last: complete versions kept; 0, the default: all, until released.
+  !! writers: how many must seal a version before it can be read; 0, the default: a region can be read where it is
+  !! complete.
   subroutine thalweg_define(client, variable, name, dtype, domain, strategy, keep_last, writers, timeout_s, stat, &
                             errmsg)
     type(thalweg_client), intent(in) :: client
@@ -145,6 +146,13 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(definition_t) :: definition
 
+    if (any(domain < 0)) then
+      call refuse(thalweg_shape, 'thalweg_define: '//shown(int(minval(domain), int64))// &
+                  ' cells along an axis of the domain; accepted are at least 1', stat, errmsg)
+      return
+    end if
+    if (negative('keep_last', keep_last, stat, errmsg)) return
+    if (negative('writers', writers, stat, errmsg)) return
     definition = no_definition()
     definition%dtype = dtype
     definition%dims = size(domain)
@@ -154,6 +162,19 @@ contains
     if (present(writers)) definition%writers = writers
     call conclude(c_define(client%handle, c_text(name), definition, seconds(timeout_s), variable%handle), stat, errmsg)
   end subroutine thalweg_define
+
+  !> Whether an option of thalweg_define is below 0, which C would take for a large number.
+  logical function negative(option, value, stat, errmsg)
+    character(*), intent(in) :: option
+    integer(int32), intent(in), optional :: value
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    negative = .false.
+    if (present(value)) negative = value < 0
+    if (negative) call refuse(thalweg_invalid, 'thalweg_define: '//option//' = '//shown(int(value, int64))// &
+                              '; accepted are 0 and more', stat, errmsg)
+  end function negative
 
   !> Opens a variable; blocks until somebody has defined it.
   subroutine thalweg_open(client, variable, name, timeout_s, stat, errmsg)
@@ -207,11 +228,22 @@ contains
     real(real64), intent(in), optional :: timeout_s
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    integer(c_int32_t) :: number
+    type(definition_t) :: definition
+    integer(c_int) :: status
+    integer :: sealing
 
-    number = 0
-    if (present(writer)) number = writer - 1
-    call conclude(c_seal(variable%handle, version, number, seconds(timeout_s)), stat, errmsg)
+    sealing = 1
+    if (present(writer)) sealing = writer
+    definition = no_definition()
+    status = c_describe(variable%handle, definition)
+    ! Said here, as the service counts writers from 0.
+    if (status == thalweg_ok .and. (sealing < 1 .or. sealing > max(1, definition%writers))) then
+      call refuse(thalweg_invalid, 'thalweg_seal: writer '//shown(int(sealing, int64))//'; accepted are 1 to '// &
+                  shown(int(max(1, definition%writers), int64)), stat, errmsg)
+      return
+    end if
+    if (status == thalweg_ok) status = c_seal(variable%handle, version, sealing - 1, seconds(timeout_s))
+    call conclude(status, stat, errmsg)
   end subroutine thalweg_seal
 
   !> Says that nobody needs a version any more; existed: whether it was there.
@@ -261,6 +293,7 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
+    if (out_of_bounds('thalweg_reduce', int(extent, int64), lower, stat, errmsg)) return
     call conclude(c_reduce(variable%handle, which, region_of(int(extent, int64), lower), c_null_ptr, &
                            seconds(timeout_s), summary, c_null_ptr), stat, errmsg)
   end subroutine thalweg_reduce

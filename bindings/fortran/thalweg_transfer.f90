@@ -7,7 +7,7 @@ module thalweg_transfer
   implicit none
   private
 
-  public :: put_strided, get_strided, lend, region_of, address_of
+  public :: put_strided, get_strided, lend, region_of, out_of_bounds, shown, address_of
 
 contains
 
@@ -25,8 +25,11 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int) :: status
+    character(:), allocatable :: call_name
 
-    if (below_one('thalweg_put', lower, stat, errmsg)) return
+    call_name = 'thalweg_put'
+    if (kept_here) call_name = 'thalweg_put_local'
+    if (out_of_bounds(call_name, extent, lower, stat, errmsg)) return
     if (kept_here) then
       status = c_put_local(variable%handle, version, region_of(extent, lower), first, dtype, layout_of(strides_bytes), &
                            seconds(timeout_s))
@@ -55,7 +58,7 @@ contains
     integer(c_int32_t) :: where_to
     integer(c_int) :: status
 
-    if (below_one('thalweg_get', lower, stat, errmsg)) return
+    if (out_of_bounds('thalweg_get', extent, lower, stat, errmsg)) return
     where_to = thalweg_strategy_default
     if (present(strategy)) where_to = strategy
     found = 0
@@ -82,7 +85,7 @@ contains
     integer(c_int) :: status
 
     first = c_null_ptr
-    if (below_one('thalweg_lend', lower, stat, errmsg)) return
+    if (out_of_bounds('thalweg_lend', extent, lower, stat, errmsg)) return
     definition = no_definition()
     status = c_describe(variable%handle, definition)
     if (status == thalweg_ok .and. definition%dtype /= dtype) then
@@ -105,6 +108,7 @@ contains
     number = transfer(place, 0_c_intptr_t)
   end function address_of
 
+  !> The region that begins at `lower`; both have passed `out_of_bounds`.
   function region_of(extent, lower) result(region)
     integer(int64), intent(in) :: extent(:)
     integer, intent(in), optional :: lower(:)
@@ -114,27 +118,45 @@ contains
     region%lower = 0
     region%extent = 0
     region%extent(:size(extent)) = extent
-    if (.not. present(lower)) return
-    ! As many axes as the longer of the two has, so that the service says what does not agree.
-    region%dims = max(size(extent), min(size(lower), max_dims + 1))
-    region%lower(:min(size(lower), max_dims)) = lower(:min(size(lower), max_dims)) - 1
+    if (present(lower)) region%lower(:size(lower)) = lower - 1
   end function region_of
 
-  !> Whether bounds begin below 1, which is an error of the caller's.
-  logical function below_one(call_name, lower, stat, errmsg)
+  !> Whether the caller's bounds are none: what C, which counts from 0 and knows no signs, would show as other numbers.
+  logical function out_of_bounds(call_name, extent, lower, stat, errmsg)
     character(*), intent(in) :: call_name
+    integer(int64), intent(in) :: extent(:)
     integer, intent(in), optional :: lower(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    character(20) :: number
+    character(:), allocatable :: wrong
 
-    below_one = .false.
-    if (.not. present(lower)) return
-    below_one = any(lower < 1)
-    if (.not. below_one) return
-    write (number, '(i0)') minval(lower)
-    call refuse(thalweg_shape, call_name//': a lower bound of '//trim(number)//'; bounds count from 1', stat, errmsg)
-  end function below_one
+    wrong = ''
+    if (size(extent) > max_dims) then
+      wrong = 'size(extent) = '//shown(size(extent, kind=int64))//'; accepted are at most '// &
+              shown(int(max_dims, int64))//' axes'
+    else if (any(extent < 0)) then
+      wrong = 'an extent of '//shown(minval(extent))//'; accepted are numbers of cells'
+    else if (present(lower)) then
+      if (size(lower) /= size(extent)) then
+        wrong = 'size(lower) = '//shown(size(lower, kind=int64))//'; accepted is '// &
+                shown(size(extent, kind=int64))//', a bound for each axis'
+      else if (any(lower < 1)) then
+        wrong = 'a lower bound of '//shown(int(minval(lower), int64))//'; bounds count from 1'
+      end if
+    end if
+    out_of_bounds = len(wrong) > 0
+    if (out_of_bounds) call refuse(thalweg_shape, call_name//': '//wrong, stat, errmsg)
+  end function out_of_bounds
+
+  !> A number as messages have it.
+  function shown(number) result(text)
+    integer(int64), intent(in) :: number
+    character(:), allocatable :: text
+    character(20) :: digits
+
+    write (digits, '(i0)') number
+    text = trim(digits)
+  end function shown
 
   function layout_of(strides_bytes) result(layout)
     integer(int64), intent(in) :: strides_bytes(:)

@@ -34,6 +34,26 @@ def test_serve_prints_its_address_serves_and_stops(end: signal.Signals) -> None:
     assert "Traceback" not in errors
 
 
+def test_a_relative_socket_is_told_as_clients_in_other_folders_need_it(tmp_path: Path) -> None:
+    command = [*PROGRAM, "serve", "--socket", "here.sock", "--json", "told.json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = f"unix:{tmp_path / 'here.sock'}"
+            assert [server.stdout.readline(), server.stdout.readline()] == [
+                f"serving at {address}\n",
+                f"clients here:        export THALWEG_ADDRESS='{address}'\n",
+            ]
+            with staging.Client(address) as client:
+                client.put("x", b"bytes")
+        finally:
+            server.terminate()
+            server.communicate(timeout=DEADLINE_S)
+    assert json.loads((tmp_path / "told.json").read_text())["rows"][0]["address"] == address
+
+
 def test_serve_listens_for_other_nodes_with_a_token() -> None:
     command = [*PROGRAM, "serve", "--listen", "127.0.0.1:0", "--token", "long-enough-secret", "--json", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:

@@ -1,7 +1,7 @@
 """Every example in the documents runs: a document is one session, its blocks run in order in one folder.
 
 - A ``python`` block runs as a program; a line ``$ command`` of a ``console`` block runs, in the background when it ends
-  in ``&``.
+  in ``&``; ``kill $!`` ends what was started last there.
 - ``<!-- file: NAME -->`` before a block makes it that file, which a later block must use.
 - ``<!-- not run: REASON -->`` before a block excuses it.
 """
@@ -49,6 +49,7 @@ SMALLER = {
     "thalweg bench transport": "--sizes 4KiB --rounds 1 --backends thalweg",
 }
 DEADLINE_S = 240
+SOCKET = re.compile(r"(--socket |unix:)@(\w+)")
 
 
 class Block(NamedTuple):
@@ -122,11 +123,11 @@ class Session:
         (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
         self._background: list[subprocess.Popen[str]] = []
         self._files: dict[str, bool] = {}
-        self._socket = f"@climate-{uuid.uuid4().hex}"
+        self._own = uuid.uuid4().hex
 
     def perform(self, block: Block) -> None:
         """Run it, or write it as a file."""
-        text = block.text.replace("@climate", self._socket)
+        text = SOCKET.sub(rf"\1@\2-{self._own}", block.text)
         for name in self._files:
             self._files[name] |= name in text or Path(name).stem in text
         if block.file is not None:
@@ -151,6 +152,12 @@ class Session:
             process.communicate(timeout=DEADLINE_S)
 
     def _command(self, line: str) -> None:
+        if line == "kill $!":
+            last = self._background.pop()
+            last.terminate()
+            said, _ = last.communicate(timeout=DEADLINE_S)
+            assert last.returncode == 0, said
+            return
         words = shlex.split(line, comments=True)
         words[0] = words[0].removeprefix(".venv/bin/")
         for beginning, options in SMALLER.items():

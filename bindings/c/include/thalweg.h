@@ -3,8 +3,8 @@
  *
  * Functions return a thalweg_status; thalweg_last_error() then says what failed, the value that was met and what is
  * accepted. Time-outs are in seconds; a wait that cannot end in time ends with THALWEG_TIMEOUT. Regions count cells
- * from 0 and exclude their upper end. Handles are checked at every use: one that was released is THALWEG_INVALID. All
- * functions may be called from any thread.
+ * from 0 and exclude their upper end; versions are 0 to 2^63 - 1. Handles are checked at every use: one that was
+ * released is THALWEG_INVALID. All functions may be called from any thread.
  *
  * Made from bindings/c/src by scripts/header; do not edit.
  */

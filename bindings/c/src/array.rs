@@ -7,9 +7,10 @@ use crate::handle::held;
 use crate::status::{guarded, invalid, thalweg_status};
 use crate::text::{name, patience, place};
 use crate::view::{self, thalweg_view};
+use crate::which;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
-use thalweg::{Client, Error, Extents, Key, Kind, Patience, Result, Shape, Target, Version};
+use thalweg::{Client, Error, Extents, Key, Kind, Patience, Result, Shape, Target};
 
 /// Which array is meant, and the server that has it.
 struct Meant {
@@ -30,9 +31,10 @@ impl Meant {
         let connection = held(operation, client)?;
         // SAFETY: the caller's promise.
         let name = unsafe { name(operation, "array_name", array_name) }?;
+        let version = which::version(operation, version)?;
         let patience = patience(operation, timeout_s)?;
         let client = connection.stage.home(&name).clone();
-        Ok(Meant { client, key: Key { name, version: Version(version) }, patience })
+        Ok(Meant { client, key: Key { name, version }, patience })
     }
 }
 

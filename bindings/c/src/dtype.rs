@@ -10,6 +10,13 @@ pub type thalweg_dtype = u32;
 
 /// The element type of `code`.
 pub fn dtype(operation: &str, code: thalweg_dtype) -> Result<DType> {
+    if code >> 24 == 0 {
+        // A size alone, such as Fortran's real64, or a definition whose type nobody set.
+        let detail = format!(
+            "dtype {code:#x} is no element type; give THALWEG_FLOAT64, in Fortran thalweg_real64, or their like"
+        );
+        return Err(Error::new(Kind::DType, operation, detail));
+    }
     let made = DType::new((code >> 24) as u8, code & 0x00ff_ffff);
     made.map_err(|error| {
         let detail = format!("dtype {code:#010x}: {}", error.message.trim_start_matches("dtype: "));
@@ -31,8 +38,21 @@ mod tests {
         let float64 = 0x6600_0008;
         assert_eq!(code(dtype("test", float64).unwrap()), float64);
         assert_eq!(dtype("test", float64).unwrap().to_string(), "float64");
+        let error = dtype("test", 0x6600_0003).unwrap_err();
+        assert_eq!(error.kind, Kind::DType);
+        assert!(
+            error.message.starts_with("test: dtype 0x66000003: elements of kind 'f' and 3 bytes"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_size_is_no_type() {
         let error = dtype("test", 8).unwrap_err();
         assert_eq!(error.kind, Kind::DType);
-        assert!(error.message.starts_with("test: dtype 0x00000008: elements of kind"), "{error}");
+        assert!(
+            error.message.starts_with("test: dtype 0x8 is no element type; give THALWEG_FLOAT64"),
+            "{error}"
+        );
     }
 }

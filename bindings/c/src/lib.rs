@@ -20,6 +20,8 @@ mod definition;
 
 mod variable;
 
+mod which;
+
 mod transfer;
 
 mod view;

@@ -5,9 +5,10 @@ use crate::handle::{handle, held, hold, taken};
 use crate::status::{guarded, invalid, thalweg_status};
 use crate::text::{patience, place};
 use crate::variable::thalweg_variable;
+use crate::which;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
-use thalweg::{Extents, Layout, RegionLoan, Shape, Version};
+use thalweg::{Extents, Layout, RegionLoan, Shape};
 
 /// Memory of the service that is to be filled in place, without any copy; made by `thalweg_loan_take`, ended by
 /// `thalweg_loan_commit` or `thalweg_loan_discard`.
@@ -49,7 +50,8 @@ pub unsafe extern "C" fn thalweg_loan_take(
         let layout = unsafe { packed(OPERATION, layout, dims) }?.unwrap_or(Layout::right(dims));
         let shape = Shape::new(opened.variable.definition().cell.dtype(), Extents::new(region.extent())?)?;
         let patience = patience(OPERATION, timeout_s)?;
-        let mut taken = opened.variable.loan(Version(version), &region, layout, patience)?;
+        let mut taken =
+            opened.variable.loan(which::version(OPERATION, version)?, &region, layout, patience)?;
         *data = taken.start().cast();
         if !strides_bytes.is_null() {
             let mut strides = layout.strides(&shape);

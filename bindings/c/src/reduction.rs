@@ -4,8 +4,8 @@ use crate::geometry::{region, thalweg_region};
 use crate::handle::held;
 use crate::status::{guarded, thalweg_status};
 use crate::text::{patience, place};
-use crate::transfer::{thalweg_which, which};
 use crate::variable::thalweg_variable;
+use crate::which::{thalweg_which, which};
 use thalweg::{Bins, Number};
 
 /// What was found in the cells of a region.

@@ -8,42 +8,11 @@ use crate::status::{guarded, invalid, thalweg_status};
 use crate::text::{patience, place};
 use crate::variable::{thalweg_variable, Opened};
 use crate::view::{self, thalweg_view};
+use crate::which::{self, thalweg_which, which};
 use std::ffi::c_void;
 use std::sync::Arc;
 use thalweg::{Error, Extents, Kind, Layout, Patience, Region, RegionView, Result, Shape, Strategy};
 use thalweg::{Version, Which};
-
-/// The version of `thalweg_which.version`.
-pub const THALWEG_HOW_EXACTLY: u32 = 0;
-/// The newest version in which the region is complete.
-pub const THALWEG_HOW_LATEST: u32 = 1;
-/// The oldest version behind `thalweg_which.version` in which the region is complete.
-pub const THALWEG_HOW_AFTER: u32 = 2;
-
-/// Which version of a variable: `THALWEG_EXACTLY(version)`, `THALWEG_LATEST` or `THALWEG_AFTER(version)`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct thalweg_which {
-    /// `THALWEG_HOW_EXACTLY`, `THALWEG_HOW_LATEST` or `THALWEG_HOW_AFTER`.
-    pub how: u32,
-    /// The version that `how` speaks of.
-    pub version: u64,
-}
-
-/// What `given` asks for.
-pub fn which(operation: &str, given: thalweg_which) -> Result<Which> {
-    match given.how {
-        THALWEG_HOW_EXACTLY => Ok(Which::Exactly(Version(given.version))),
-        THALWEG_HOW_LATEST => Ok(Which::LATEST),
-        THALWEG_HOW_AFTER => Ok(Which::From(Version(given.version.saturating_add(1)))),
-        other => {
-            let detail = format!(
-                "which.how = {other}; accepted are THALWEG_EXACTLY(v), THALWEG_LATEST and THALWEG_AFTER(v)"
-            );
-            Err(invalid(operation, detail))
-        }
-    }
-}
 
 /// An array of the caller that is a region of a variable.
 struct Mine {
@@ -106,7 +75,7 @@ impl Outgoing {
     ) -> Result<Outgoing> {
         // SAFETY: the caller's promise.
         let mine = unsafe { Mine::of(operation, variable, region, dtype, layout, data.is_null()) }?;
-        Ok(Outgoing { mine, version: Version(version), start: data.cast() })
+        Ok(Outgoing { mine, version: which::version(operation, version)?, start: data.cast() })
     }
 
     /// Copies it into the service.

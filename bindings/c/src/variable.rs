@@ -6,9 +6,10 @@ use crate::handle::{handle, held, hold, taken};
 use crate::status::{guarded, thalweg_status};
 use crate::text::{name, patience, place};
 use crate::versioned;
+use crate::which;
 use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
-use thalweg::{Client, Patience, Result, Variable, Version, VersionState};
+use thalweg::{Client, Patience, Result, Variable, VersionState};
 
 /// A variable: a named n-d array that has many versions; made by `thalweg_define` or `thalweg_open`, ended by
 /// `thalweg_close`. Threads may share it.
@@ -135,7 +136,7 @@ pub extern "C" fn thalweg_seal(
     const OPERATION: &str = "stage.seal";
     guarded(OPERATION, || {
         let opened = held(OPERATION, variable)?;
-        opened.variable.seal(Version(version), writer, patience(OPERATION, timeout_s)?)
+        opened.variable.seal(which::version(OPERATION, version)?, writer, patience(OPERATION, timeout_s)?)
     })
 }
 
@@ -155,7 +156,8 @@ pub unsafe extern "C" fn thalweg_release(
     const OPERATION: &str = "stage.release";
     guarded(OPERATION, || {
         let opened = held(OPERATION, variable)?;
-        let was = opened.variable.release(Version(version), patience(OPERATION, timeout_s)?)?;
+        let was =
+            opened.variable.release(which::version(OPERATION, version)?, patience(OPERATION, timeout_s)?)?;
         if !existed.is_null() {
             // SAFETY: the caller's promise.
             unsafe { existed.write(i32::from(was)) };

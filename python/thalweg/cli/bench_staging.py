@@ -32,16 +32,30 @@ def staging(
         str, typer.Option("--domain", metavar="N|N×N×N", help="Cells along each axis, slowest first; doubles.")
     ] = "192",
     steps: Annotated[int, typer.Option("--steps", help="Time steps; the first is not in the statistics.")] = 8,
-    writers: Annotated[int, typer.Option("--writers", help="Processes that write.")] = 4,
-    readers: Annotated[int, typer.Option("--readers", help="Processes that read, and as many second readers.")] = 2,
+    writers: Annotated[
+        int | None, typer.Option("--writers", help="Figures 7, 8, 9: processes that write. [dim]\\[default: 4][/dim]")
+    ] = None,
+    readers: Annotated[
+        int | None,
+        typer.Option(
+            "--readers",
+            help="Figures 7, 8, 9: processes that read, and as many second readers. [dim]\\[default: 2][/dim]",
+        ),
+    ] = None,
     servers: Annotated[
         str | None,
-        typer.Option("--servers", metavar="N,N,…", help="Servers. [dim]\\[default: 2; figure 8: 1,2,4][/dim]"),
+        typer.Option(
+            "--servers", metavar="N,N,…", help="Figures 7, 8, 9: servers. [dim]\\[default: 2; figure 8: 1,2,4][/dim]"
+        ),
     ] = None,
     processes: Annotated[
-        str,
-        typer.Option("--processes", metavar="N,N,…", help="Figure 10: writers; half as many readers and servers."),
-    ] = "1,2,4",
+        str | None,
+        typer.Option(
+            "--processes",
+            metavar="N,N,…",
+            help="Figure 10: writers; half as many readers and servers. [dim]\\[default: 1,2,4][/dim]",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", help="Threads of a server that reorganise.")] = 1,
     delays: Annotated[
         str | None,
@@ -62,8 +76,13 @@ def staging(
         ),
     ] = None,
     lag: Annotated[
-        float, typer.Option("--lag", help="Share of the pause by which the first reader falls behind the writer.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            "--lag",
+            help="Figures 7, 8, 9: share of the pause by which the first reader falls behind the writer. "
+            "[dim]\\[default: 0.5][/dim]",
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="Interleaved rounds; medians are over all steps.")] = 3,
     into: Annotated[
         bool, typer.Option("--into", help="Readers get into arrays of theirs, used again; no get is a view then.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -77,6 +78,10 @@ def serve(
     from thalweg.errors import ConfigError
     from thalweg.sizes import parse_size
 
+    if listen is not None and not _is_place(listen):
+        raise ConfigError(
+            f"serve: --listen {listen!r}; accepted is HOST:PORT, such as 0.0.0.0:7000, with port 0 for a free one"
+        )
     if listen and not token:
         raise ConfigError("serve: --listen needs a shared secret; set THALWEG_TOKEN or give --token")
     if (spill is None) != (spill_limit is None):
@@ -86,6 +91,8 @@ def serve(
     limit, replicas, spilled = (
         parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit)
     )
+    if socket is not None and not socket.startswith("@"):
+        socket = str(Path(socket).absolute())  # clients are started in other folders
     output = Output(json_path)
     from thalweg.staging import Server
 
@@ -121,6 +128,12 @@ def serve(
             interrupted()
     if json_path != "-":
         output.line("stopped")
+
+
+def _is_place(listen: str) -> bool:
+    """Whether it names a host and a port."""
+    found = re.fullmatch(r".+:(\d{1,5})", listen)
+    return found is not None and int(found[1]) < 1 << 16
 
 
 @contextlib.contextmanager

@@ -59,6 +59,8 @@ static void regions_in_any_layout(const thalweg::Client& client) {
   THROWS(Kind::dtype, "float64 was asked for, the cells are float32", u.get<double>(thalweg::exactly(0), part));
   THROWS(Kind::dtype, "\"u\" holds float32, the given array int32", u.put(1, u.whole(), std::vector<int>(60).data()));
   THROWS(Kind::shape, "\"u\"", u.put(1, thalweg::Region({0, 0, 0}, {3, 4, 6}), cells.data()));
+  const long step = -1;
+  THROWS(Kind::invalid, "as a signed number -1; accepted are 0 to 2^63 - 1", u.put(step, u.whole(), cells.data()));
   THROWS(Kind::shape, "3 lower bounds and 2 extents", thalweg::Region({0, 0, 0}, {1, 1}));
 }
 

@@ -17,6 +17,7 @@ program fortran_face
   call loans()
   call what_is_there()
   call refusals()
+  call definitions_refused()
   call thalweg_disconnect(client)
   call thalweg_server_stop(server)
   if (failures > 0) stop 1
@@ -228,8 +229,11 @@ contains
     call refused(stat, thalweg_shape, errmsg, '"refused"')
     call thalweg_put(variable, 0_int64, a, lower=[0, 1], stat=stat, errmsg=errmsg)
     call refused(stat, thalweg_shape, errmsg, 'thalweg_put: a lower bound of 0; bounds count from 1')
-    call thalweg_put(variable, 0_int64, a, lower=[1, 1, 1], stat=stat, errmsg=errmsg)
-    call refused(stat, thalweg_shape, errmsg, 'region')
+    call thalweg_put(variable, -1_int64, a, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'as a signed number -1; accepted are 0 to 2^63 - 1')
+    call thalweg_get(variable, thalweg_exactly(-1_int64), a, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'as a signed number -1; accepted are 0 to 2^63 - 1')
+    call bounds_refused(variable)
     call thalweg_put(variable, 0_int64, a(1:0, :), stat=stat, errmsg=errmsg)
     call refused(stat, thalweg_shape, errmsg, 'region')
     call thalweg_put(variable, 0_int64, single, stat=stat, errmsg=errmsg)
@@ -245,4 +249,65 @@ contains
                          errmsg=errmsg)
     call refused(stat, thalweg_gone, errmsg, '@thalweg-nobody-serves-here')
   end subroutine refusals
+
+  !> Bounds for too few or too many axes, and numbers that are none of cells.
+  subroutine bounds_refused(variable)
+    type(thalweg_variable), intent(in) :: variable
+    type(thalweg_loan) :: loan
+    type(thalweg_summary) :: summary
+    real(real64), pointer :: lent(:, :)
+    real(real64) :: a(2, 2)
+    integer :: stat
+    character(200) :: errmsg
+
+    a = 0
+    call thalweg_put(variable, 0_int64, a, lower=[1], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_put: size(lower) = 1; accepted is 2, a bound for each axis')
+    call thalweg_put(variable, 0_int64, a, lower=[1, 1, 1], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_put: size(lower) = 3; accepted is 2')
+    call thalweg_put_local(variable, 0_int64, a, lower=[1], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_put_local: size(lower) = 1; accepted is 2')
+    call thalweg_get(variable, thalweg_latest(), a, lower=[1], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_get: size(lower) = 1; accepted is 2')
+    call thalweg_lend(variable, 0_int64, [2, 2], lent, loan, lower=[1], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_lend: size(lower) = 1; accepted is 2')
+    call thalweg_lend(variable, 0_int64, [2, -2], lent, loan, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_lend: an extent of -2; accepted are numbers of cells')
+    call thalweg_reduce(variable, thalweg_latest(), [1], [2, 2], summary, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_reduce: size(lower) = 1; accepted is 2')
+    call thalweg_reduce(variable, thalweg_latest(), [0, 1], [2, 2], summary, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_reduce: a lower bound of 0; bounds count from 1')
+    call thalweg_reduce(variable, thalweg_latest(), [1, 1], [-1, 2], summary, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_reduce: an extent of -1')
+    call thalweg_reduce(variable, thalweg_latest(), [1, 1], spread(1, 1, 40), summary, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_reduce: size(extent) = 40; accepted are at most 8 axes')
+  end subroutine bounds_refused
+
+  !> Options of a definition, and writers, that C could not show as they were given.
+  subroutine definitions_refused()
+    type(thalweg_variable) :: variable
+    integer :: stat
+    character(200) :: errmsg
+
+    call thalweg_define(client, variable, 'none', thalweg_real64, [6, -4], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_shape, errmsg, 'thalweg_define: -4 cells along an axis of the domain; accepted')
+    call thalweg_define(client, variable, 'none', real64, [6, 4], stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_dtype, errmsg, 'dtype 0x8 is no element type; give THALWEG_FLOAT64')
+    call thalweg_define(client, variable, 'none', thalweg_real64, [6, 4], writers=-1, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'thalweg_define: writers = -1; accepted are 0 and more')
+    call thalweg_define(client, variable, 'none', thalweg_real64, [6, 4], keep_last=-1, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'thalweg_define: keep_last = -1; accepted are 0 and more')
+    call thalweg_define(client, variable, 'two writers', thalweg_real64, [6, 4], writers=2, keep_last=0)
+    call thalweg_seal(variable, 0_int64, writer=0, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'thalweg_seal: writer 0; accepted are 1 to 2')
+    call thalweg_seal(variable, 0_int64, writer=-1, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'thalweg_seal: writer -1; accepted are 1 to 2')
+    call thalweg_seal(variable, 0_int64, writer=3, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'thalweg_seal: writer 3; accepted are 1 to 2')
+    call thalweg_seal(variable, -1_int64, writer=2, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'as a signed number -1')
+    call thalweg_close(variable)
+    call thalweg_seal(variable, 0_int64, stat=stat, errmsg=errmsg)
+    call refused(stat, thalweg_invalid, errmsg, 'variable is NULL')
+  end subroutine definitions_refused
 end program fortran_face

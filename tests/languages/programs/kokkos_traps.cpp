@@ -186,7 +186,8 @@ static void versions() {
   Staging::set_version(second, 7);
   THROWS(Kind::timeout, "\"steps\"", Kokkos::deep_copy(to, second));
   Staging::set_timeout(std::chrono::minutes(1));
-  THROWS(Kind::invalid, "exceeds 2^64 - 1", Staging::set_version(Staged<Right>("v/T99999999999999999999", 3, 4), 0));
+  THROWS(Kind::invalid, "exceeds 2^63 - 1", Staging::set_version(Staged<Right>("v/T9223372036854775808", 3, 4), 0));
+  THROWS(Kind::invalid, "as a signed number -1; accepted are 0 to 2^63 - 1", Staging::set_version(second, -1));
 }
 
 // A view that comes to lie where another one did is not taken for it.

@@ -99,7 +99,8 @@ static void types_and_layouts(void) {
   EXPECT(THALWEG_DTYPE, "\"rho\" holds float64, the given array int64",
          thalweg_get_into(rho, THALWEG_EXACTLY(0), &whole, cells, THALWEG_INT64, NULL, THALWEG_STRATEGY_DEFAULT,
                           timeout_s, NULL));
-  EXPECT(THALWEG_DTYPE, "dtype 0x00000000", thalweg_put(rho, 1, &whole, cells, 0, NULL, timeout_s));
+  EXPECT(THALWEG_DTYPE, "dtype 0x0 is no element type; give THALWEG_FLOAT64, in Fortran thalweg_real64",
+         thalweg_put(rho, 1, &whole, cells, 0, NULL, timeout_s));
   EXPECT(THALWEG_INVALID, "layout.order = 9; accepted are",
          thalweg_put(rho, 1, &whole, cells, THALWEG_FLOAT64, &unknown, timeout_s));
   EXPECT(THALWEG_INVALID, "axes [0, 0]; accepted is each of 0 to n - 1 once",
@@ -156,6 +157,47 @@ static void seals(void) {
   TRUE(existed == 1);
   EXPECT(THALWEG_NOT_FOUND, "\"sealed\"", thalweg_get(sealed, THALWEG_EXACTLY(0), &half, NULL, 0, soon_s, &view));
   OK(thalweg_close(sealed));
+}
+
+/* What was a negative number, such as the step before the first: nothing of it comes to be. */
+static void versions(void) {
+  const char *words = "version 18446744073709551615, as a signed number -1; accepted are 0 to 2^63 - 1";
+  const int64_t step = -1;
+  thalweg_request *request;
+  thalweg_loan *loan;
+  thalweg_view *view;
+  thalweg_summary summary;
+  void *data;
+  double mine[4][6];
+  int32_t there;
+  size_t count;
+  EXPECT(THALWEG_INVALID, words, thalweg_put(rho, step, &whole, cells, THALWEG_FLOAT64, NULL, timeout_s));
+  EXPECT(THALWEG_INVALID, words, thalweg_put_local(rho, step, &whole, cells, THALWEG_FLOAT64, NULL, timeout_s));
+  EXPECT(THALWEG_INVALID, words, thalweg_iput(rho, step, &whole, cells, THALWEG_FLOAT64, NULL, timeout_s, &request));
+  EXPECT(THALWEG_INVALID, words, thalweg_loan_take(rho, step, &whole, NULL, timeout_s, &loan, &data, NULL));
+  EXPECT(THALWEG_INVALID, words, thalweg_seal(rho, step, 0, timeout_s));
+  EXPECT(THALWEG_INVALID, words, thalweg_release(rho, step, timeout_s, NULL));
+  const thalweg_which negative[] = {THALWEG_EXACTLY(step), THALWEG_AFTER(step)};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(THALWEG_INVALID, words, thalweg_get(rho, negative[i], &whole, NULL, 0, timeout_s, &view));
+    EXPECT(THALWEG_INVALID, words, thalweg_iget(rho, negative[i], &whole, NULL, 0, timeout_s, &request));
+    EXPECT(THALWEG_INVALID, words,
+           thalweg_get_into(rho, negative[i], &whole, mine, THALWEG_FLOAT64, NULL, 0, timeout_s, NULL));
+    EXPECT(THALWEG_INVALID, words,
+           thalweg_iget_into(rho, negative[i], &whole, mine, THALWEG_FLOAT64, NULL, 0, timeout_s, &request));
+    EXPECT(THALWEG_INVALID, words, thalweg_reduce(rho, negative[i], &whole, NULL, timeout_s, &summary, NULL));
+  }
+  EXPECT(THALWEG_INVALID, words,
+         thalweg_array_put(client, "a", step, &whole, cells, THALWEG_FLOAT64, NULL, 0, timeout_s));
+  EXPECT(THALWEG_INVALID, words, thalweg_array_get(client, "a", step, timeout_s, &view));
+  EXPECT(THALWEG_INVALID, words,
+         thalweg_array_get_into(client, "a", step, &whole, mine, THALWEG_FLOAT64, NULL, timeout_s));
+  EXPECT(THALWEG_INVALID, words, thalweg_array_exists(client, "a", step, timeout_s, &there));
+  EXPECT(THALWEG_INVALID, words, thalweg_array_delete(client, "a", step, timeout_s, NULL));
+  OK(thalweg_versions(rho, timeout_s, NULL, 0, &count));
+  TRUE(count == 1);
+  EXPECT(THALWEG_TIMEOUT, "\"rho\"",
+         thalweg_get(rho, THALWEG_EXACTLY(INT64_MAX), &whole, NULL, 0, soon_s, &view)); /* the last that can be */
 }
 
 static void ended_handles(void) {
@@ -276,6 +318,7 @@ int main(void) {
   types_and_layouts();
   waits();
   seals();
+  versions();
   ended_handles();
   requests();
   reductions_and_attributes();

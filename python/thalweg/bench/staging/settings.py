@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
@@ -100,26 +100,31 @@ def read(
     strategies: str | None,
     domain: str,
     steps: int,
-    writers: int,
-    readers: int,
+    writers: int | None,
+    readers: int | None,
     servers: str | None,
-    processes: str,
+    processes: str | None,
     workers: int,
     delays: str | None,
     subsets: str | None,
-    lag: float,
+    lag: float | None,
     repeats: int,
     into: bool,
 ) -> Settings:
-    """Read the options of ``bench staging``; those that are None have a default that depends on the figure.
+    """Read the options of ``bench staging``; those that are None have a default, which may depend on the figure.
 
     Raises
     ------
     InvalidError
-        For an option that says nothing that can be measured, or a domain that does not fit into memory.
+        For an option that says nothing that can be measured, or that the figure does not use, or a domain that does
+        not fit into memory.
     """
     if figure not in FIGURES:
         _refuse("--figure", figure, "7, 8, 9 and 10")
+    apart = {"--writers": writers, "--readers": readers, "--servers": servers, "--lag": lag}
+    _unused(figure, {"--processes": processes} if figure != 10 else apart)
+    writers, readers = (4 if writers is None else writers), (2 if readers is None else readers)
+    lag = 0.5 if lag is None else lag
     extents = _domain(domain)
     known = METHODS if figure == 10 else STRATEGIES
     methods = _list("--strategies", strategies or ",".join(known), lambda word: _one_of("--strategies", word, known))
@@ -140,7 +145,7 @@ def read(
         lambda word: _whole("--subsets", word, max(extents)),
     )
     if figure == 10:
-        scales = _list("--processes", processes, _count("--processes"))
+        scales = _list("--processes", processes or "1,2,4", _count("--processes"))
         groups = [(count, max(1, count // 2), max(1, count // 2)) for count in scales]
     else:
         groups = [(writers, readers, count) for count in served]
@@ -189,6 +194,17 @@ def _fits(case: Case, domain: tuple[int, ...]) -> None:
             shape = "×".join(map(str, block.extent))
             raise InvalidError(
                 f"bench staging: {ranks} {who} share {shape} cells, and some would have none; give fewer, or more cells"
+            )
+
+
+def _unused(figure: int, options: Mapping[str, object]) -> None:
+    """Refuse options that were given, but have no effect with this figure."""
+    for option, value in options.items():
+        if value is not None:
+            others = "7, 8 or 9" if figure == 10 else "10"
+            raise InvalidError(
+                f"bench staging: {option} {value} has no effect with --figure {figure}; "
+                f"give figure {others}, or leave {option} out"
             )
 
 

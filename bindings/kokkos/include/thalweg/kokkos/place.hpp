@@ -82,9 +82,16 @@ void set_domain(const V& view, Extents... extents) {
 }
 
 /// The version (time step) that the next deep_copy puts or gets; what the label says, else 0, when it is not set.
+/// Throws for one that was negative.
 template <class V>
 void set_version(const V& view, std::uint64_t version) {
   static_assert(thalweg::is_staged<V>::value, "the view must be in thalweg::StagingSpace");
+  if (version > INT64_MAX) {
+    throw thalweg::Error(thalweg::Kind::invalid, "Staging::set_version: version " + std::to_string(version) +
+                                                     ", as a signed number " +
+                                                     std::to_string(static_cast<std::int64_t>(version)) +
+                                                     "; accepted are 0 to 2^63 - 1");
+  }
   thalweg::kokkos::Session::here().change(view, [&](thalweg::kokkos::Place& place) { place.version = version; });
 }
 

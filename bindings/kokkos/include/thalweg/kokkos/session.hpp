@@ -45,8 +45,8 @@ inline Place place_of_label(const std::string& label) {
   for (std::size_t i = mark + 2; i < label.size(); ++i) {
     const unsigned digit = static_cast<unsigned char>(label[i]) - '0';
     if (digit > 9) return place;
-    if (version > (UINT64_MAX - digit) / 10) {
-      throw Error(Kind::invalid, "staging view: the version in label \"" + label + "\" exceeds 2^64 - 1");
+    if (version > (INT64_MAX - digit) / 10) {
+      throw Error(Kind::invalid, "staging view: the version in label \"" + label + "\" exceeds 2^63 - 1");
     }
     version = version * 10 + digit;
   }
