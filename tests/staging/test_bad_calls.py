@@ -190,8 +190,8 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "nobody listens",
         lambda c: Client("unix:@thalweg-nobody", timeout_s=0.1),
         errors.ServerGoneError,
-        'stage.connect: no server listens on "unix:@thalweg-nobody" (Connection refused (os error 111)), tried for 100 ms; '
-        "start one: thalweg serve --socket @thalweg-nobody",
+        'stage.connect: no server listens on "unix:@thalweg-nobody" (Connection refused (os error 111)), '
+        "tried for 100 ms; start one: thalweg serve --socket @thalweg-nobody",
     ),
     (
         "empty namespace",

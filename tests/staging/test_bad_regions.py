@@ -228,7 +228,7 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "get by an unknown strategy",
         lambda c, u: u.get(strategy="best"),
         errors.InvalidError,
-        'stage.define: strategy "best"; accepted are "rad", "rasar", "rasia" and "sahr"',
+        'stage.get: strategy "best"; accepted are "rad", "rasar", "rasia" and "sahr"',
     ),
     (
         "get an unknown version",

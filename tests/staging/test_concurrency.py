@@ -14,7 +14,7 @@ import pytest
 
 from thalweg.errors import FullError, WaitTimeoutError
 from thalweg.staging import Client, Server
-from thalweg.staging.variable import BESIDE_MOST
+from thalweg.staging.beside import MOST
 
 from .conftest import Process
 
@@ -170,7 +170,7 @@ def test_a_get_that_times_out_leaves_the_others_waiting(client: Client) -> None:
 
 def test_calls_beside_the_caller_are_bounded(client: Client) -> None:
     u = client.define("u", 4, "f8")
-    waiting = [u.get_beside(version=0, timeout_s=60) for _ in range(BESIDE_MOST)]
+    waiting = [u.get_beside(version=0, timeout_s=60) for _ in range(MOST)]
     with pytest.raises(FullError, match=r"^stage: variable 'u': 64 calls beside are under way; wait for one"):
         u.put_beside(np.ones(4), version=0)
     u.put(np.ones(4), version=0)

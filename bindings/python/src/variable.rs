@@ -3,14 +3,14 @@
 use crate::arrays::{is_writeable, seen_cells, strided_over, Address, Seen};
 use crate::client::{closed, PROMPT};
 use crate::failure::raised;
-use crate::waiting::{seconds, waiting};
+use crate::waiting::{seconds, waiting, waiting_while};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 use pyo3::IntoPyObjectExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use thalweg::{
-    Bins, Definition, Error, Extents, Kind, Layout, Lying, Number, Patience, Records, Region, Shape,
+    Bins, Definition, Error, Extents, Kind, Layout, Lying, Nanos, Number, Patience, Records, Region, Shape,
     Strategy, Sum, Version, Which,
 };
 
@@ -56,7 +56,8 @@ fn which_of((how, version): (&str, i64)) -> PyResult<Which> {
 }
 
 fn strategy_of(strategy: Option<&str>) -> PyResult<Option<Strategy>> {
-    strategy.map(|text| text.parse().map_err(raised)).transpose()
+    let said = |e: Error| raised(Error { message: e.message.replacen("stage.define", "stage.get", 1), ..e });
+    strategy.map(|text| text.parse().map_err(said)).transpose()
 }
 
 /// Arrays over memory that lies at `start`: one, or one for each field.
@@ -116,6 +117,16 @@ impl Variable {
         let seen = seen_cells("stage.put", array, &self.definition.cell)?;
         let region = self.region("stage.put", lower, seen.shape.extents())?;
         Ok((seen, version_of("stage.put", version)?, region))
+    }
+
+    /// As `waiting`, until the client is closed.
+    fn during<T: Send>(
+        &self,
+        py: Python<'_>,
+        within: Nanos,
+        work: impl FnOnce(Patience<'_>) -> thalweg::Result<T> + Send,
+    ) -> PyResult<T> {
+        waiting_while(py, within, &|| self.open().map(drop), work)
     }
 
     fn keeper(
@@ -181,7 +192,7 @@ impl Variable {
         let variable = self.open()?;
         let (seen, version, region) = self.to_put(array, version, &lower)?;
         let within = seconds("stage.put", timeout_s)?;
-        waiting(py, within, |patience| {
+        self.during(py, within, |patience| {
             let Address(start) = seen.start;
             let (start, lying) = (start as *const u8, Lying::Strides(&seen.strides));
             if local {
@@ -208,7 +219,7 @@ impl Variable {
         let version = version_of("stage.put", version)?;
         let within = seconds("stage.put", timeout_s)?;
         let layout = layout_of(Some(order))?.unwrap_or_else(|| Layout::right(extent.len()));
-        let loan = waiting(py, within, |patience| variable.loan(version, &region, layout, patience))?;
+        let loan = self.during(py, within, |patience| variable.loan(version, &region, layout, patience))?;
         Ok(RegionLoan { loan: Mutex::new(loan), variable })
     }
 
@@ -227,7 +238,8 @@ impl Variable {
         let region = self.region("stage.get", &lower, &extent)?;
         let (which, layout) = (which_of((&which.0, which.1))?, layout_of(order)?);
         let (strategy, within) = (strategy_of(strategy)?, seconds("stage.get", timeout_s)?);
-        let view = waiting(py, within, |patience| variable.get(which, &region, layout, strategy, patience))?;
+        let view =
+            self.during(py, within, |patience| variable.get(which, &region, layout, strategy, patience))?;
         let held = Bound::new(py, HeldRegion(view))?;
         let HeldRegion(view) = held.get();
         let cell = view.cell();
@@ -261,7 +273,7 @@ impl Variable {
             let detail = "the given array is read-only; give one that is not";
             return Err(raised(Error::new(Kind::Invalid, "stage.get", detail)));
         }
-        waiting(py, within, |patience| {
+        self.during(py, within, |patience| {
             let Address(start) = seen.start;
             let (start, lying) = (start as *mut u8, Lying::Strides(&seen.strides));
             // SAFETY: the caller's reference keeps the array, which NumPy says is writable.
@@ -270,21 +282,27 @@ impl Variable {
         })
     }
 
+    /// Ends it: its calls that wait in other threads, and all that come, are told that the client has been closed.
+    fn end(&self, py: Python<'_>) {
+        let variable = self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(variable));
+    }
+
     fn seal(&self, py: Python<'_>, version: i64, writer: u32) -> PyResult<()> {
         let variable = self.open()?;
         let version = version_of("stage.seal", version)?;
-        waiting(py, PROMPT, |patience| variable.seal(version, writer, patience))
+        self.during(py, PROMPT, |patience| variable.seal(version, writer, patience))
     }
 
     fn release(&self, py: Python<'_>, version: i64) -> PyResult<bool> {
         let variable = self.open()?;
         let version = version_of("stage.release", version)?;
-        waiting(py, PROMPT, |patience| variable.release(version, patience))
+        self.during(py, PROMPT, |patience| variable.release(version, patience))
     }
 
     fn versions(&self, py: Python<'_>) -> PyResult<Vec<State>> {
         let variable = self.open()?;
-        let all = waiting(py, PROMPT, |patience| variable.versions(patience))?;
+        let all = self.during(py, PROMPT, |patience| variable.versions(patience))?;
         Ok(all
             .into_iter()
             .map(|s| (s.version.0, s.cells, s.complete, s.seals, s.pieces, s.replicas))
@@ -307,7 +325,7 @@ impl Variable {
         let (which, within) = (which_of((&which.0, which.1))?, seconds("stage.reduce", timeout_s)?);
         let bins = bins.map(|(lower, upper, count)| Bins { lower, upper, count });
         let (version, found) =
-            waiting(py, within, |patience| variable.reduce(which, &region, bins, patience))?;
+            self.during(py, within, |patience| variable.reduce(which, &region, bins, patience))?;
         let number = |n: Option<Number>| match n {
             Some(Number::Whole(value)) => value.into_bound_py_any(py),
             Some(Number::Real(value)) => value.into_bound_py_any(py),
@@ -324,17 +342,17 @@ impl Variable {
 
     fn annotate(&self, py: Python<'_>, attribute: &str, value: &str) -> PyResult<()> {
         let variable = self.open()?;
-        waiting(py, PROMPT, |patience| variable.annotate(attribute, value, patience))
+        self.during(py, PROMPT, |patience| variable.annotate(attribute, value, patience))
     }
 
     fn attributes(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         let variable = self.open()?;
-        waiting(py, PROMPT, |patience| variable.attributes(patience))
+        self.during(py, PROMPT, |patience| variable.attributes(patience))
     }
 
     fn patterns(&self, py: Python<'_>) -> PyResult<Vec<Habit>> {
         let variable = self.open()?;
-        let all = waiting(py, PROMPT, |patience| variable.patterns(patience))?;
+        let all = self.during(py, PROMPT, |patience| variable.patterns(patience))?;
         let habit = |h: thalweg::Habit| {
             let (lower, extent) = (h.region.lower().to_vec(), h.region.extent().to_vec());
             let apart = h.layout.records() == Records::Arrays;

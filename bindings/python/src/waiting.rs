@@ -20,9 +20,19 @@ pub fn waiting<T: Send>(
     within: Nanos,
     work: impl FnOnce(Patience<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
+    waiting_while(py, within, &|| Ok(()), work)
+}
+
+/// As `waiting`; an error of `check`, which is asked a few times a second, ends the wait too.
+pub fn waiting_while<T: Send>(
+    py: Python<'_>,
+    within: Nanos,
+    check: &(dyn Fn() -> PyResult<()> + Sync),
+    work: impl FnOnce(Patience<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
     let signal: Mutex<Option<PyErr>> = Mutex::new(None);
     let tick = || {
-        Python::attach(|py| py.check_signals()).map_err(|e| {
+        Python::attach(|py| py.check_signals().and_then(|()| check())).map_err(|e| {
             if let Ok(mut signal) = signal.lock() {
                 *signal = Some(e);
             }

@@ -225,7 +225,7 @@ impl Client {
                 let shape = field::shape(&region);
                 self.put(
                     now,
-                    Publication::Piece { key, of, shape, region, put: region, layout },
+                    Publication::Piece { key, of, shape, region, put: region.into(), layout },
                     chance,
                     toy,
                     mark,

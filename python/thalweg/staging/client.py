@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import difflib
+import json
+import operator
 import os
 import sys
 from collections.abc import Sequence
@@ -14,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg import _native
-from thalweg.errors import InvalidError, ShapeError
+from thalweg.errors import ExistsError, InvalidError, ShapeError
 from thalweg.staging.loan import Loan
 from thalweg.staging.region import LayoutLike, axes
-from thalweg.staging.variable import Variable
+from thalweg.staging.variable import Variable, check_attributes
 
 ADDRESS_VARIABLE = "THALWEG_ADDRESS"
 TOKEN_VARIABLE = "THALWEG_TOKEN"
@@ -288,9 +291,24 @@ class Client:
         (True, 12.0)
         """
         extents = _extents("stage.define", shape)
+        check_attributes(attributes, len(extents))
+        for attribute in attributes:
+            if meant := difflib.get_close_matches(attribute, _OPTIONS, n=1, cutoff=0.8):
+                detail = (
+                    f"attribute {attribute!r} of variable {name!r}; is {meant[0]!r} meant? else note it with annotate"
+                )
+                raise InvalidError(f"stage.define: {detail}")
+        keep_last = _counted("keep_last", keep_last, 1) if keep_last is not None else None
         orders = [axes("stage.define", layout, len(extents)) for layout in layouts]
-        native = self._native.define(name, extents, np.dtype(dtype), strategy, orders, keep_last, writers, timeout_s)
+        native = self._native.define(
+            name, extents, np.dtype(dtype), strategy, orders, keep_last, _counted("writers", writers, 0), timeout_s
+        )
         variable = Variable(native)
+        there = variable.attributes if attributes else {}
+        for attribute, value in attributes.items():
+            if there.get(attribute, value) != json.loads(json.dumps(value)):
+                detail = f"variable {name!r} is there already with {attribute} = {there[attribute]!r}, not {value!r}"
+                raise ExistsError(f"stage.define: {detail}; change it with annotate")
         variable.annotate(**attributes)
         return variable
 
@@ -323,14 +341,28 @@ class Client:
         self.close()
 
 
+#: What `Client.define` takes beside attributes.
+_OPTIONS = ("strategy", "layouts", "keep_last", "writers", "timeout_s")
+
+
+def _counted(what: str, value: int, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if not least <= number < 1 << 32:
+        raise InvalidError(f"stage.define: {what} = {value!r}; accepted are {least} to 2^32 - 1")
+    return number
+
+
 def _extents(operation: str, shape: int | Sequence[int]) -> list[int]:
     """Extents along each axis."""
     try:
-        extents = [int(n) for n in (shape if isinstance(shape, Sequence) else [shape])]
-    except (TypeError, ValueError):
+        extents = [operator.index(n) for n in (shape if isinstance(shape, Sequence) else [shape])]
+    except TypeError:
         extents = [-1]
-    if any(n < 0 for n in extents):
-        raise ShapeError(f"{operation}: shape {shape!r}; accepted are whole numbers of at least 0")
+    if not all(0 <= n < 1 << 63 for n in extents):
+        raise ShapeError(f"{operation}: shape {shape!r}; accepted are whole numbers of 0 to 2^63 - 1")
     return extents
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from thalweg.errors import WaitTimeoutError
+from thalweg.errors import InvalidError, WaitTimeoutError
 from thalweg.staging.region import LayoutLike
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Subscription:
     """Calls a function for each version, in order, in a thread of its own; made by `Variable.subscribe`.
 
     Versions that are gone before their turn (released, or not kept) are passed over. It ends when it is cancelled, when
-    the server is gone, or when the function raises; `failure` tells why.
+    the client is closed or the server gone, or when the function raises; `failure` tells why, and standard error does.
     """
 
     def __init__(
@@ -36,9 +36,10 @@ class Subscription:
         self._after = after
         self._cancelled = threading.Event()
         self.failure: BaseException | None = None
-        name = f"thalweg subscription {variable.name}"
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        if not callable(call):
+            kind = type(call).__name__
+            raise InvalidError(f"stage.subscribe: call of type {kind}; accepted are functions of version and array")
+        self._thread = variable._beside.thread(self._run)
 
     def _run(self) -> None:
         try:
@@ -50,8 +51,13 @@ class Subscription:
                 self._after, array = found
                 self._call(self._after, array)
                 del array, found
+        except InvalidError as closed:
+            self.failure = closed
         except BaseException as error:  # whatever ended it, the function included, is the subscriber's to see
             self.failure = error
+            # Nobody may be looking: say it as for any thread.
+            said = (type(error), error, error.__traceback__, threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(said))
 
     def cancel(self) -> None:
         """No more calls; waits for one that is under way. Raises what ended it, if anything did."""

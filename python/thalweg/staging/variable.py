@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import BoundedSemaphore
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.errors import FullError, InvalidError, ShapeError
+from thalweg.errors import InvalidError, ShapeError
+from thalweg.staging.beside import Beside
 from thalweg.staging.loan import Loan
 from thalweg.staging.region import LayoutLike, VersionLike, axes, box, corner, number, which
 
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
     from thalweg import _native
     from thalweg.staging.subscription import Subscription
 
-#: Calls of one variable that run beside the caller at a time.
-BESIDE = 4
-#: Calls of one variable that may be under way beside the caller, waiting ones included.
-BESIDE_MOST = 64
+#: Bins of a histogram, at most.
+BINS_MAX = 1 << 16
 
 
 class VersionState(NamedTuple):
@@ -94,9 +93,7 @@ class Variable:
         self.strategy = native.strategy
         self.keep_last = native.keep_last
         self.writers = native.writers
-        # Threads start when they are first needed.
-        self._threads = ThreadPoolExecutor(BESIDE, thread_name_prefix=f"thalweg {self.name}")
-        self._room = BoundedSemaphore(BESIDE_MOST)
+        self._beside = Beside(self.name, native.end)
 
     def __repr__(self) -> str:
         return f"<Variable {self.name!r}: {self.shape} {self.dtype}, {self.strategy}>"
@@ -236,7 +233,7 @@ class Variable:
 
         Returns the version and the array, as `get`.
         """
-        return self._got(("from", after + 1), region, layout, "structs", strategy, None, timeout_s)
+        return self._got(("from", number("stage.get", after + 1)), region, layout, "structs", strategy, None, timeout_s)
 
     def _got(
         self,
@@ -265,21 +262,14 @@ class Variable:
     def put_beside(self, array: npt.NDArray[Any], **how: Any) -> Future[None]:
         """`put` in a thread; the array must not be written until the future is done.
 
-        Raises `FullError` when 64 calls beside are under way; wait for one of their futures.
+        Raises `FullError` when 64 calls beside are under way; wait for one of their futures. Closing the client ends
+        those that wait.
         """
-        return self._start(self.put, array, how)
+        return self._beside.call(self.put, array, **how)
 
     def get_beside(self, region: Any = None, **how: Any) -> Future[Any]:
         """`get` in a thread; `FullError` as for `put_beside`."""
-        return self._start(self.get, region, how)
-
-    def _start(self, call: Callable[..., Any], what: Any, how: dict[str, Any]) -> Future[Any]:
-        if not self._room.acquire(blocking=False):
-            detail = f"{BESIDE_MOST} calls beside are under way; wait for one of their futures"
-            raise FullError(f"stage: variable {self.name!r}: {detail}")
-        future = self._threads.submit(call, what, **how)
-        future.add_done_callback(lambda _: self._room.release())
-        return future
+        return self._beside.call(self.get, region, **how)
 
     def subscribe(
         self,
@@ -347,6 +337,7 @@ class Variable:
         Sums of integers are exact. A NaN makes least, greatest and sum NaN.
         """
         lower, extent = box("stage.reduce", region, self.shape)
+        bins = None if bins is None else _bins(bins)
         found = self._native.reduce(which("stage.reduce", version), lower, extent, bins, timeout_s)
         number, count, least, greatest, total, counts = found
         histogram = None if counts is None else np.array(counts, dtype=np.int64)
@@ -359,12 +350,7 @@ class Variable:
 
     def annotate(self, **attributes: Any) -> None:
         """Note something about the variable, JSON values, for those who read it; None removes an attribute."""
-        for name, value in attributes.items():
-            try:
-                text = "" if value is None else json.dumps(value)
-            except (TypeError, ValueError) as error:
-                detail = f"attribute {name!r} = {value!r}; accepted are JSON values ({error})"
-                raise InvalidError(f"stage.attribute: {detail}") from None
+        for name, text in check_attributes(attributes, len(self.shape)).items():
             self._native.annotate(name, text)
 
     def patterns(self) -> list[Pattern]:
@@ -373,6 +359,35 @@ class Variable:
             Pattern(tuple(lower), tuple(extent), tuple(order), gets)
             for lower, extent, order, _, gets in self._native.patterns()
         ]
+
+
+def check_attributes(attributes: dict[str, Any], dims: int) -> dict[str, str]:
+    """The JSON texts of attributes of a variable of `dims` dimensions."""
+    texts = {}
+    for name, value in attributes.items():
+        try:
+            texts[name] = "" if value is None else json.dumps(value)
+        except (TypeError, ValueError) as error:
+            detail = f"attribute {name!r} = {value!r}; accepted are JSON values ({error})"
+            raise InvalidError(f"stage.attribute: {detail}") from None
+    names = attributes.get("dims")
+    if names is not None:
+        listed = isinstance(names, list | tuple) and len(names) == dims == len({n for n in names if isinstance(n, str)})
+        if not listed:
+            raise InvalidError(f"stage.attribute: dims = {names!r}; accepted are the names of {dims} axes, each once")
+    return texts
+
+
+def _bins(bins: tuple[float, float, int]) -> tuple[float, float, int]:
+    try:
+        lower, upper, count = bins
+        edges, count = (float(lower), float(upper)), operator.index(count)
+    except (TypeError, ValueError):
+        count = 0
+    if not 0 < count <= BINS_MAX:
+        detail = f"accepted are the lower and the upper edge and 1 to {BINS_MAX} bins"
+        raise InvalidError(f"stage.reduce: bins = {bins!r}; {detail}")
+    return *edges, count
 
 
 def _apart(fields: str) -> bool:

@@ -233,6 +233,30 @@ mod tests {
             }
             prop_assert_eq!(a.contains(&b), cells(a.lower().len()).iter().all(|c| !has(&b, c) || has(&a, c)));
         }
+
+        #[test]
+        fn what_is_outside_of_holes_is_in_none_of_them(a in boxes(), b in boxes(), most in 0usize..9) {
+            let dims = a.0.lower().len();
+            let holes: Vec<Region> = [a.1, b.0, b.1].into_iter().filter(|h| h.lower().len() == dims).collect();
+            let outside = a.0.outside(holes.iter(), usize::MAX);
+            for cell in cells(dims) {
+                let out = has(&a.0, &cell) && !holes.iter().any(|h| has(h, &cell));
+                prop_assert_eq!(outside.iter().filter(|r| has(r, &cell)).count(), usize::from(out));
+            }
+            let some = a.0.outside(holes.iter(), most);
+            prop_assert_eq!(&some[..], &outside[..most.min(outside.len())]);
+        }
+
+        #[test]
+        fn halves_make_up_the_whole((a, _) in boxes()) {
+            let Some([first, second]) = a.halves() else {
+                prop_assert!(a.extents().as_slice().iter().all(|n| *n <= 1));
+                return Ok(());
+            };
+            prop_assert!(!first.is_empty() || a.is_empty());
+            prop_assert!(first.intersection(&second).is_none());
+            prop_assert_eq!((first.hull(&second), first.cells() + second.cells()), (Some(a), a.cells()));
+        }
     }
 
     #[test]

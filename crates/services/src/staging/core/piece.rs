@@ -77,7 +77,7 @@ impl Staging {
         grant: u64,
         namespace: Name,
         key: Key,
-        (of, region, put, layout): (Print, Region, Region, Layout),
+        (of, region, put, layout): (Print, Region, Box<Region>, Layout),
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) -> Reply {
@@ -152,7 +152,8 @@ impl Staging {
         let variable = self.variable(&(namespace.clone(), key.name.clone()))?;
         let Some(instance) = variable.versions.get(&key.version) else { return Ok(Judged::New) };
         let stale = |p: &Piece| self.is_stale(&variable.definition, p);
-        if let Some(same) = instance.pieces.iter().find(|p| (p.region, p.put) == (*region, *put) && !stale(p))
+        if let Some(same) =
+            instance.pieces.iter().find(|p| (&p.region, &*p.put) == (region, put) && !stale(p))
         {
             return Ok(Judged::Known { by: same.writer.to_string() });
         }
@@ -181,7 +182,7 @@ impl Staging {
         from: PeerId,
         namespace: Name,
         key: Key,
-        (of, region, put, layout): (Print, Region, Region, Layout),
+        (of, region, put, layout): (Print, Region, Box<Region>, Layout),
         (address, source): (String, Key),
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
@@ -222,7 +223,7 @@ impl Staging {
         from: PeerId,
         namespace: Name,
         key: &Key,
-        (region, put, layout): (Region, Region, Layout),
+        (region, put, layout): (Region, Box<Region>, Layout),
         rests: Rests,
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,

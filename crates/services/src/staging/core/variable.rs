@@ -31,7 +31,7 @@ pub(super) struct Piece {
     pub rests: Rests,
     pub region: Region,
     /// What was put, of which this may be the part of one service.
-    pub put: Region,
+    pub put: Box<Region>,
     pub layout: Layout,
     pub peer: PeerId,
     pub writer: Arc<str>,
@@ -275,7 +275,7 @@ mod tests {
         Piece {
             rests: Rests::There { address: String::new(), source },
             region: region(lower, extent),
-            put: region(lower, extent),
+            put: region(lower, extent).into(),
             layout: Layout::right(1),
             peer: PeerId(peer),
             writer: "w".into(),

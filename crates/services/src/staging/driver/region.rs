@@ -60,7 +60,7 @@ impl Client {
         patience: Patience<'_>,
     ) -> Result<RegionLoan> {
         let shape = Shape::new(cell.dtype(), region.extents())?;
-        let what = Publication::Piece { key, of, shape, region: *region, put: *put, layout };
+        let what = Publication::Piece { key, of, shape, region: *region, put: Box::new(*put), layout };
         Ok(RegionLoan::over(self.lend(what, patience)?, *region, layout, shape))
     }
 

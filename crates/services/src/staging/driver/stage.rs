@@ -4,7 +4,7 @@ use super::super::message::{Entry, Reply, Request, Stats};
 use super::super::Definition;
 use super::client::{Client, Identity};
 use super::shared::unexpected;
-use super::variable::Variable;
+use super::variable::{Kept, Variable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use thalweg_foundation::array::{Decomposition, Extents, Region};
@@ -20,6 +20,7 @@ const SERVICES_MAX: usize = 1024;
 #[derive(Clone)]
 pub struct Stage {
     clients: Arc<[Arc<Client>]>,
+    kept: Arc<Kept>,
 }
 
 impl Stage {
@@ -55,7 +56,12 @@ impl Stage {
         if clients.is_empty() {
             return Err(Error::new(Kind::Invalid, "stage.connect", "no service; give at least one"));
         }
-        Ok(Stage { clients: clients.into() })
+        Ok(Stage { clients: clients.into(), kept: Arc::default() })
+    }
+
+    /// What is kept here for readers.
+    pub(super) fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// The connections, in order.

@@ -41,7 +41,7 @@ pub enum Publication {
         /// Which cells it holds.
         region: Region,
         /// The region that was put, of which these may be the cells of one service only.
-        put: Region,
+        put: Box<Region>,
         /// How they lie, packed.
         layout: Layout,
     },
@@ -231,7 +231,7 @@ pub enum Request {
         /// Which cells it holds.
         region: Region,
         /// The region that was put, of which these may be the cells of one service only.
-        put: Region,
+        put: Box<Region>,
         /// How they lie, packed.
         layout: Layout,
     },
@@ -244,7 +244,7 @@ pub enum Request {
         /// Which cells it holds.
         region: Region,
         /// The region that was put, of which these may be the cells of one service only.
-        put: Region,
+        put: Box<Region>,
         /// How they lie, packed.
         layout: Layout,
         /// The service in the writer's hands.

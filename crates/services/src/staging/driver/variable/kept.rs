@@ -6,16 +6,43 @@ use super::super::held::{shape_of, Lying};
 use super::super::shared::unexpected;
 use super::Variable;
 use crate::staging::message::{Reply, Request};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::array::{transfers, Region, Shape, Side};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::{Error, Kind, Result, Version};
+use thalweg_foundation::{Error, Kind, Nanos, Result, Version};
 use thalweg_transport::link::Patience;
 use thalweg_transport::process;
 
-/// What this process keeps: of which version, with which service, under which key.
-pub(super) type Kept = Mutex<Vec<(Version, Arc<Client>, Key)>>;
+/// How long the end of what is kept may take.
+const LAST: Nanos = Nanos(1_000_000_000);
+
+/// An array that this process keeps: of which version, with which service, under which key.
+struct Keeping {
+    version: Version,
+    keeper: Arc<Client>,
+    key: Key,
+}
+
+/// What a stage's clients keep of each variable for its readers, who lose it when the stage's connections end.
+#[derive(Default)]
+pub(in super::super) struct Kept(Mutex<HashMap<Name, Vec<Keeping>>>);
+
+impl Kept {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Name, Vec<Keeping>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for kept in std::mem::take(&mut *self.lock()).into_values().flatten() {
+            // The service is in this process; where it has ended already there is nothing to free.
+            let _ = kept.keeper.delete(kept.key, Patience::of(LAST));
+        }
+    }
+}
 
 impl Variable {
     /// As `put`, but the bytes stay in `keeper`, a service in this process, and readers fetch them there: nothing is copied
@@ -64,14 +91,15 @@ impl Variable {
                 key: self.key(version),
                 of: self.print,
                 region: cells,
-                put: *region,
+                put: Box::new(*region),
                 layout,
                 address,
                 source: source.clone(),
             };
             match client.ask(body, patience) {
                 Ok(Reply::Done) => {
-                    self.kept().push((version, keeper.clone(), source));
+                    let keeping = Keeping { version, keeper: keeper.clone(), key: source };
+                    self.stage.kept().lock().entry(self.name.clone()).or_default().push(keeping);
                     done.push(Committed::Now);
                 }
                 Ok(Reply::Known { by }) => {
@@ -89,24 +117,17 @@ impl Variable {
         self.settle(patience)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<(Version, Arc<Client>, Key)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Forgets what this process keeps of versions that are past.
     pub(super) fn drop_kept(&self, patience: Patience<'_>) -> Result<()> {
-        if self.kept().is_empty() {
-            return Ok(());
-        }
-        let there: Vec<Version> = self.versions(patience)?.into_iter().map(|v| v.version).collect();
-        let past: Vec<(Version, Arc<Client>, Key)> = {
-            let mut kept = self.kept();
-            let (stay, past) = kept.drain(..).partition(|(version, ..)| there.contains(version));
-            *kept = stay;
-            past
-        };
-        for (_, keeper, key) in past {
-            keeper.delete(key, patience)?;
+        let Some(mine) = self.stage.kept().lock().remove(&self.name) else { return Ok(()) };
+        let there = self.versions(patience);
+        let is_past =
+            |kept: &Keeping| there.as_ref().is_ok_and(|all| all.iter().all(|v| v.version != kept.version));
+        let (past, stay): (Vec<Keeping>, Vec<Keeping>) = mine.into_iter().partition(is_past);
+        self.stage.kept().lock().entry(self.name.clone()).or_default().extend(stay);
+        there?;
+        for kept in past {
+            kept.keeper.delete(kept.key, patience)?;
         }
         Ok(())
     }

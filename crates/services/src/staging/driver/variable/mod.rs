@@ -3,7 +3,7 @@
 mod agreement;
 mod kept;
 
-use self::kept::Kept;
+pub(super) use self::kept::Kept;
 use super::client::{Client, Committed, Identity};
 use super::held::{in_layout, shape_of, Lying, RegionLoan, RegionView};
 use super::shared::unexpected;
@@ -26,13 +26,12 @@ pub struct Variable {
     definition: Definition,
     print: Print,
     parts: Vec<Region>,
-    kept: Kept,
 }
 
 impl Variable {
     pub(super) fn over(stage: Stage, name: Name, definition: Definition, parts: Vec<Region>) -> Variable {
         let print = definition.print();
-        Variable { stage, name, definition, print, parts, kept: Kept::default() }
+        Variable { stage, name, definition, print, parts }
     }
 
     /// What it is called.
