@@ -3,6 +3,7 @@
 use super::super::message::{Grant, Reply};
 use super::peers::PeerId;
 use super::pool::{Extent, Pool};
+use super::replica::Replica;
 use super::state::{refused, Place, Staging, WhenFull};
 use super::{Ground, Output};
 use thalweg_foundation::{Bytes, Kind, Nanos};
@@ -47,8 +48,8 @@ impl Staging {
         if let Some(grant) = room.and_then(|extent| self.grant(peer, extent, false)) {
             return Some(Reply::Granted(grant));
         }
-        let spilling = self.spill_for(bytes, ground, out);
-        if self.config.when_full == WhenFull::Fail && !spilling {
+        let coming = self.spill_for(bytes, ground, out) || !self.abandoned.is_empty();
+        if self.config.when_full == WhenFull::Fail && !coming {
             let detail =
                 format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
             return Some(refused(Kind::Full, "stage.put", detail));
@@ -77,10 +78,11 @@ impl Staging {
     pub(super) fn fullness(&self) -> String {
         let stats = self.stats();
         format!(
-            "{} of {} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
-            stats.entries,
+            "{} of {} places are taken, arrays and pieces hold {}, replicas hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
+            self.store.published(),
             self.config.entries_max(),
             Bytes(stats.entry_bytes),
+            Bytes(stats.replica_bytes),
             Bytes(stats.granted_bytes),
             Bytes(stats.retired_bytes),
             self.config.limit,
@@ -115,12 +117,18 @@ impl Staging {
                 }
             }
         }
-        while self.evict_replica(ground) {
+        while self.evict_replica(Replica::is_idle, ground) {
             if let Some(extent) = self.store.allocate(bytes, ground) {
                 return Some(extent);
             }
         }
-        while self.config.when_full == WhenFull::DropOldest && !self.can_spill() && self.drop_oldest(ground) {
+        // What tasks still write is free when they end, and then it is tried again.
+        while self.abandoned_bytes() < bytes.0 && self.evict_replica(|_| true, ground) {}
+        while self.config.when_full == WhenFull::DropOldest
+            && self.abandoned.is_empty()
+            && !self.can_spill()
+            && self.drop_oldest(ground)
+        {
             if let Some(extent) = self.store.allocate(bytes, ground) {
                 return Some(extent);
             }

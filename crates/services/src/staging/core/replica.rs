@@ -1,7 +1,7 @@
 //! Replicas: regions of a version in another layout, made by the service on request or ahead of it.
 //!
 //! A replica is filled by tasks from the pieces as they come, and published when every cell is there. It never keeps
-//! memory from what is put: what is least useful is evicted first.
+//! memory from what is put, finished or not: what is least useful is evicted first.
 
 use super::super::Strategy;
 use super::pool::{Extent, Pool};
@@ -38,6 +38,16 @@ pub(super) struct Replica {
 impl Replica {
     pub fn serves(&self, region: &Region, layout: &Layout) -> bool {
         self.layout == *layout && self.region.contains(region)
+    }
+
+    /// Whether readers can have it.
+    pub fn is_ready(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Whether no task writes into it.
+    pub fn is_idle(&self) -> bool {
+        self.running == 0
     }
 
     /// Whether it will be whole without another put.
@@ -91,6 +101,11 @@ impl Staging {
     ) {
         let Some(variable) = self.variables.get(place) else { return };
         let Some(instance) = variable.versions.get(&version) else { return };
+        if instance.pieces.last().is_some_and(|p| matches!(p.rests, Rests::There { .. })) {
+            // What its writer keeps cannot be reorganised here.
+            self.drop_unfinished(place, version, fresh, ground);
+            return;
+        }
         let mut wanted: Vec<(Region, Layout)> = fresh.iter().flat_map(|f| variable.wanted(f)).collect();
         wanted.sort_unstable();
         wanted.dedup();
@@ -106,6 +121,23 @@ impl Staging {
         for (region, layout) in wanted {
             self.want_replica(place, version, &region, &layout, ground, out);
         }
+    }
+
+    /// Drops the replicas that can never be whole, as cells of `lost` will not come.
+    fn drop_unfinished(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        lost: &[Region],
+        ground: &mut dyn Ground,
+    ) {
+        let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
+        let Some(instance) = instance else { return };
+        let (keep, drop): (Vec<Replica>, Vec<Replica>) = std::mem::take(&mut instance.replicas)
+            .into_iter()
+            .partition(|r| r.is_ready() || lost.iter().all(|l| l.intersection(&r.region).is_none()));
+        instance.replicas = keep;
+        drop.into_iter().for_each(|replica| self.drop_replica(replica, ground));
     }
 
     /// A version was read: the next ones that are there already are prepared, since no put of theirs will; with `itself` also
@@ -188,7 +220,7 @@ impl Staging {
             return None;
         }
         while self.stats.replica_bytes + need > self.config.replicas.0 {
-            if !self.evict_replica(ground) {
+            if !self.evict_replica(Replica::is_ready, ground) {
                 return None;
             }
         }
@@ -286,19 +318,24 @@ impl Staging {
         self.store.release(extent);
     }
 
-    /// Evicts the least useful replica that nobody reads: readers go forward in time, so that is one of the oldest version,
-    /// and there the one that was asked for least; whether there was one.
-    pub(super) fn evict_replica(&mut self, ground: &mut dyn Ground) -> bool {
+    /// Memory of replicas given up that is free when their tasks end.
+    pub(super) fn abandoned_bytes(&self) -> u64 {
+        self.abandoned.values().map(|r| r.extent.bytes).sum()
+    }
+
+    /// Evicts the least useful replica of those that `may` go and nobody reads: readers go forward in time, so that is one
+    /// of the oldest version, and there one that is not ready, or was asked for least; whether there was one.
+    pub(super) fn evict_replica(&mut self, may: fn(&Replica) -> bool, ground: &mut dyn Ground) -> bool {
         if self.stats.replica_bytes == 0 {
             return false;
         }
-        let mut least: Option<((u64, u64), VariablePlace, Version, u64)> = None;
+        let mut least: Option<((u64, bool, u64), VariablePlace, Version, u64)> = None;
         for (place, variable) in &self.variables {
             for (version, instance) in &variable.versions {
-                for replica in &instance.replicas {
-                    let rank = (instance.age, replica.gets);
-                    let free = replica.stored.is_some_and(|s| !self.store.is_pinned(s.ticket));
-                    if free
+                for replica in instance.replicas.iter().filter(|r| may(r)) {
+                    let rank = (instance.age, replica.is_ready(), replica.gets);
+                    let pinned = replica.stored.is_some_and(|s| self.store.is_pinned(s.ticket));
+                    if !pinned
                         && least.as_ref().is_none_or(|(least, ..)| rank < *least)
                         && !replica.stored.is_some_and(|s| ground.leased(s.ticket))
                     {
