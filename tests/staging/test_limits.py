@@ -31,7 +31,7 @@ def test_fail_refuses_and_keeps_what_is_there() -> None:
     with Server(memory_limit_bytes=LIMIT, when_full="fail") as server, Client(server.address) as client:
         n = fill(client)
         assert n == 8 and len(client.list()) == n
-        with pytest.raises(FullError, match="8 of 32768 places are taken, arrays and pieces hold 8 MiB"):
+        with pytest.raises(FullError, match="8 of 32768 places are taken, 0 by replicas, arrays and pieces hold 8 MiB"):
             client.put("more", MIB)
         client.delete("u")
         client.put("more", MIB)

@@ -247,5 +247,38 @@ fn a_put_that_finds_no_room_is_told_what_replicas_hold() {
     service.expire();
     let (kind, text) = refusal(service.answer(id));
     assert_eq!(kind, Kind::Timeout);
-    assert!(text.contains("2 of 128 places are taken") && text.contains("replicas hold 2 KiB"), "{text}");
+    assert!(
+        text.contains("2 of 128 places are taken, 1 by replicas") && text.contains("replicas hold 2 KiB"),
+        "{text}"
+    );
+}
+
+#[test]
+fn replicas_give_their_places_in_the_directory_to_what_is_put() {
+    for when_full in [WhenFull::Block, WhenFull::DropOldest] {
+        let places = 16;
+        let config = Config { slots: 2 * places, when_full, ..config(1 << 20) };
+        let mut service = Service::with_pattern(config);
+        for version in 1..=places as u64 {
+            service.put("u", version, 0, ROWS);
+            service.work();
+        }
+        let stats = service.stats();
+        assert!(stats.replicas_made > 4);
+        assert_eq!((stats.entries, stats.dropped, stats.replica_bytes), (places as u64, 0, 0));
+    }
+}
+
+#[test]
+fn replicas_take_a_share_of_the_directory() {
+    let mut service = Service::with_pattern(Config { slots: 64, ..config(1 << 20) });
+    (1..=20).for_each(|version| {
+        service.put("u", version, 0, ROWS);
+        service.work();
+    });
+    let stats = service.stats();
+    assert_eq!((stats.entries, stats.replica_bytes), (20, 8 * ROWS * ROW));
+    let hits = stats.replica_hits;
+    service.get(20, left(), None);
+    assert_eq!(service.stats().replica_hits, hits + 1, "those of the newest versions are there");
 }

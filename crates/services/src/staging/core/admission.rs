@@ -78,9 +78,10 @@ impl Staging {
     pub(super) fn fullness(&self) -> String {
         let stats = self.stats();
         format!(
-            "{} of {} places are taken, arrays and pieces hold {}, replicas hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
+            "{} of {} places are taken, {} by replicas, arrays and pieces hold {}, replicas hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
             self.store.published(),
             self.config.entries_max(),
+            self.replicas,
             Bytes(stats.entry_bytes),
             Bytes(stats.replica_bytes),
             Bytes(stats.granted_bytes),
@@ -92,11 +93,23 @@ impl Staging {
 
     /// Memory for `bytes` and a place in the directory.
     fn room(&mut self, bytes: Bytes, place: Option<&Place>, ground: &mut dyn Ground) -> Option<Extent> {
-        let crowded = self.is_crowded(place);
-        if crowded && !(self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground)) {
+        if !self.make_place(place, ground) {
             return None;
         }
         self.find(bytes, ground)
+    }
+
+    /// Makes a place in the directory for an array at `place`, or a piece: replicas go first, then what the policy gives up;
+    /// whether there is one.
+    pub(super) fn make_place(&mut self, place: Option<&Place>, ground: &mut dyn Ground) -> bool {
+        while self.is_crowded(place) {
+            let given = self.evict_replica(Replica::is_ready, ground)
+                || (self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground));
+            if !given {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether an array at `place`, or a piece, would be one more than there may be.

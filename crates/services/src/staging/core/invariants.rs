@@ -45,6 +45,10 @@ impl Staging {
         ensure(copied == self.stats.replica_bytes && copied <= self.config.replicas.0, || {
             format!("{copied} bytes of replicas, {} counted", self.stats.replica_bytes)
         })?;
+        let count = replicas().count() + self.abandoned.len();
+        ensure(count == self.replicas && count <= self.config.replicas_max(), || {
+            format!("{count} replicas, {} counted", self.replicas)
+        })?;
         let ready = replicas().filter(|r| r.stored.is_some()).count();
         let published = self.entries.len() + pieces().count() + ready;
         ensure(published == self.store.published(), || {

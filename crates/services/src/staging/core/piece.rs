@@ -110,7 +110,7 @@ impl Staging {
             let detail = format!("region {region} of {} does not fit the memory granted", shape.dtype());
             return Err(Error::new(Kind::Shape, "stage.put", detail));
         }
-        if self.is_crowded(None) && !(self.can_drop() && self.drop_oldest(ground)) {
+        if !self.make_place(None, ground) {
             let most = self.config.entries_max();
             let detail = format!("{most} arrays and pieces are held, which is the limit; release some");
             return Err(Error::new(Kind::Full, "stage.put", detail));
@@ -124,10 +124,6 @@ impl Staging {
         let variable = self.variables.get(&(namespace.clone(), key.name.clone()))?;
         let instance = variable.versions.get(&key.version).filter(|i| !i.is_closed(&variable.definition))?;
         instance.pieces.iter().find(|p| p.region == *region).map(|p| p.writer.to_string())
-    }
-
-    fn can_drop(&self) -> bool {
-        self.config.when_full == super::WhenFull::DropOldest
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -193,6 +193,7 @@ impl Staging {
         let Some(extent) = self.room_for_replica(shape.size(), ground) else { return false };
         let id = self.next_replica;
         self.next_replica += 1;
+        self.replicas += 1;
         self.stats.replica_bytes += extent.bytes;
         let replica = Replica {
             id,
@@ -213,13 +214,16 @@ impl Staging {
         true
     }
 
-    /// Memory for a replica, in its budget, if need be in the place of less useful ones; never while writers wait.
+    /// Memory for a replica, in their budget of bytes and places, if need be in the place of less useful ones; never while
+    /// writers wait.
     fn room_for_replica(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
         let need = Pool::rounded(bytes);
         if need > self.config.replicas.0 || !self.queue.is_empty() || self.is_crowded(None) {
             return None;
         }
-        while self.stats.replica_bytes + need > self.config.replicas.0 {
+        while self.stats.replica_bytes + need > self.config.replicas.0
+            || self.replicas >= self.config.replicas_max()
+        {
             if !self.evict_replica(Replica::is_ready, ground) {
                 return None;
             }
@@ -303,7 +307,7 @@ impl Staging {
     pub(super) fn drop_replica(&mut self, replica: Replica, ground: &mut dyn Ground) {
         match replica.stored {
             Some(stored) => {
-                self.stats.replica_bytes -= replica.extent.bytes;
+                self.forget_replica(replica.extent);
                 self.store.withdraw(stored, ground);
             }
             None if replica.running > 0 => {
@@ -314,8 +318,14 @@ impl Staging {
     }
 
     fn give_up_extent(&mut self, extent: Extent) {
-        self.stats.replica_bytes -= extent.bytes;
+        self.forget_replica(extent);
         self.store.release(extent);
+    }
+
+    /// A replica in `extent` counts no more.
+    fn forget_replica(&mut self, extent: Extent) {
+        self.replicas -= 1;
+        self.stats.replica_bytes -= extent.bytes;
     }
 
     /// Memory of replicas given up that is free when their tasks end.

@@ -55,6 +55,11 @@ impl Config {
     pub fn entries_max(&self) -> usize {
         self.slots / 2
     }
+
+    /// Replicas among them.
+    pub fn replicas_max(&self) -> usize {
+        (self.entries_max() / 4).max(1)
+    }
 }
 
 /// An array of its own.
@@ -94,6 +99,8 @@ pub struct Staging {
     pub(super) describing: BTreeMap<Id, Describing>,
     pub(super) deadlines: BTreeSet<(Nanos, PeerId, u64)>,
     pub(super) tasks: BTreeMap<u64, Running>,
+    /// Replicas, abandoned ones with them.
+    pub(super) replicas: usize,
     /// Replicas of versions that are gone, into which tasks still write.
     pub(super) abandoned: BTreeMap<u64, Replica>,
     pub(super) stats: Stats,
@@ -122,6 +129,7 @@ impl Staging {
             describing: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             tasks: BTreeMap::new(),
+            replicas: 0,
             abandoned: BTreeMap::new(),
             stats: Stats {
                 limit_bytes: config.limit.0,
@@ -311,9 +319,7 @@ impl Staging {
             );
         };
         let extent = granted.extent;
-        if self.is_crowded(Some(&place)) && self.config.when_full == WhenFull::DropOldest {
-            self.drop_oldest(ground);
-        }
+        self.make_place(Some(&place), ground);
         if let Err(e) = self.admissible(&place, &shape, extent, replace) {
             self.store.release(extent);
             self.admit(ground, out);
