@@ -6,7 +6,7 @@
 use thalweg_foundation::array::Region;
 
 /// The most patterns that are remembered; the one met longest ago makes room.
-pub const PATTERNS_MAX: usize = 1024;
+pub const PATTERNS_MAX: usize = 64;
 
 /// A region that is wanted in a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -282,3 +282,48 @@ fn replicas_take_a_share_of_the_directory() {
     service.get(20, left(), None);
     assert_eq!(service.stats().replica_hits, hits + 1, "those of the newest versions are there");
 }
+
+#[test]
+fn one_task_at_a_time_fills_a_replica() {
+    let mut service = Service::with_pattern(config(1 << 20));
+    let made = service.stats().replicas_made;
+    for row in 0..ROWS {
+        service.put("u", 1, row, 1);
+        assert_eq!(service.tasks.len(), 1);
+    }
+    let number = service.tasks.pop().unwrap().0;
+    service.step(Input::Done { number, outcome: Outcome::Written });
+    let Some((number, Task::Reorganise { parts, .. })) = service.tasks.pop() else {
+        panic!("rows have come")
+    };
+    assert_eq!(parts.len() as u64, ROWS - 1, "all that came meanwhile");
+    service.step(Input::Done { number, outcome: Outcome::Written });
+    assert!(service.tasks.is_empty() && service.stats().replicas_made == made + 1);
+}
+
+#[test]
+fn a_busy_server_is_not_waited_for() {
+    let mut service =
+        Service::with_pattern(Config { slots: 1 << 12, waits_per_client: 1000, ..config(1 << 23) });
+    let versions = 300;
+    (1..=versions).for_each(|version| service.put("u", version, 0, ROWS));
+    let begun = service.tasks.len() as u64;
+    assert!(begun < versions, "{begun} tasks wait");
+    for strategy in Strategy::ALL {
+        let id = service.get(versions, left(), Some(strategy));
+        assert!(matches!(service.answer(id), Some(Reply::Parts { .. })), "{strategy} waits");
+    }
+    let reduce = |service: &mut Service| {
+        let (which, wish) = (Which::Exactly(Version(1)), Wish::Summary { bins: None });
+        let region = rows(0, ROWS);
+        let id = service.post(Request::Get { name: name("u"), which, region, wish, within: Nanos(1000) });
+        service.answer(id)
+    };
+    let refused = (0..1000).find_map(|_| reduce(&mut service)).unwrap();
+    let (kind, text) = refusal(Some(refused));
+    assert_eq!((kind, text.contains("256 tasks wait already")), (Kind::Full, true), "{text}");
+    assert_eq!(service.tasks.len(), 256);
+    service.work();
+    service.put("u", versions + 1, 0, ROWS);
+    assert_eq!(service.tasks.len(), 1, "it is not busy any more");
+}

@@ -120,9 +120,10 @@ fn whole(instance: &Instance) -> Result<(), String> {
     }
     for replica in &instance.replicas {
         let cells = replica.region.cells();
-        let sound = replica.written <= replica.handed
-            && replica.handed <= cells
-            && (replica.stored.is_none() || (replica.written == cells && replica.running == 0));
+        let sound = replica.written <= replica.come
+            && replica.come <= cells
+            && (replica.running || replica.written == replica.come)
+            && replica.is_ready() == (replica.written == cells);
         ensure(sound, || format!("replica of {} has {} of {cells} cells", replica.region, replica.written))?;
     }
     Ok(())

@@ -26,10 +26,12 @@ pub(super) struct Replica {
     pub layout: Layout,
     pub shape: Shape,
     pub extent: Extent,
-    /// Cells that tasks have been given, and that they have written.
-    pub handed: u128,
+    /// Cells that have come, and those that tasks have written.
+    pub come: u128,
     pub written: u128,
-    pub running: u32,
+    /// What has come since the task began that fills it now.
+    pub pending: Vec<Region>,
+    pub running: bool,
     /// Where it is, once it is whole.
     pub stored: Option<Stored>,
     pub gets: u64,
@@ -47,12 +49,12 @@ impl Replica {
 
     /// Whether no task writes into it.
     pub fn is_idle(&self) -> bool {
-        self.running == 0
+        !self.running
     }
 
     /// Whether it will be whole without another put.
     pub fn is_under_way(&self) -> bool {
-        self.stored.is_none() && self.handed == self.region.cells()
+        !self.is_ready() && self.come == self.region.cells()
     }
 }
 
@@ -116,7 +118,7 @@ impl Staging {
             .map(|r| r.id)
             .collect();
         for id in going_on {
-            self.fill(place, version, id, fresh, out);
+            self.fill(place, version, id, fresh, ground, out);
         }
         for (region, layout) in wanted {
             self.want_replica(place, version, &region, &layout, ground, out);
@@ -183,6 +185,9 @@ impl Staging {
         if instance.replicas.iter().any(|r| r.serves(region, layout)) {
             return true;
         }
+        if self.is_busy() {
+            return false;
+        }
         let mut met = instance.pieces.iter().filter(|p| p.region.intersection(region).is_some()).peekable();
         let dtype = variable.definition.cell.dtype();
         // What its writer keeps cannot be reorganised here; what lies as wanted, in one piece, need not be.
@@ -201,16 +206,17 @@ impl Staging {
             layout: *layout,
             shape,
             extent,
-            handed: 0,
+            come: 0,
             written: 0,
-            running: 0,
+            pending: Vec::new(),
+            running: false,
             stored: None,
             gets: 0,
         };
         if let Some(instance) = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version)) {
             instance.replicas.push(replica);
         }
-        self.fill(place, version, id, std::slice::from_ref(region), out);
+        self.fill(place, version, id, std::slice::from_ref(region), ground, out);
         true
     }
 
@@ -234,27 +240,46 @@ impl Staging {
         })
     }
 
-    /// Hands the cells of `fresh` that are there to a task.
+    /// Cells of `fresh` have come: has them written now, or after those that a task is writing. One task at a time fills a
+    /// replica, and when there is too much to do already it is given up.
     fn fill(
         &mut self,
         place: &VariablePlace,
         version: Version,
         id: u64,
         fresh: &[Region],
+        ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) {
+        let busy = self.is_busy();
+        let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
+        let Some(instance) = instance else { return };
+        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
+        let Instance { replicas, cover, .. } = instance;
+        let replica = &mut replicas[at];
+        for cells in fresh.iter().filter_map(|f| f.intersection(&replica.region)) {
+            let there = cover.iter().filter_map(|(there, _)| there.intersection(&cells));
+            replica.come += there.map(|r| r.cells()).sum::<u128>();
+            replica.pending.push(cells);
+        }
+        if replica.is_idle() && busy {
+            let replica = replicas.swap_remove(at);
+            self.drop_replica(replica, ground);
+        } else if replica.is_idle() {
+            self.write_pending(place, version, id, out);
+        }
+    }
+
+    /// Has a task write what has come of a replica.
+    fn write_pending(&mut self, place: &VariablePlace, version: Version, id: u64, out: &mut Vec<Output>) {
         let Some(variable) = self.variables.get_mut(place) else { return };
         let Some(instance) = variable.versions.get_mut(&version) else { return };
-        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
-        let (region, layout, to) =
-            (instance.replicas[at].region, instance.replicas[at].layout, instance.replicas[at].extent);
-        let (parts, pins) = taken(instance, &region, fresh);
-        let cells: u128 = parts.iter().flat_map(|p| &p.cells).map(Region::cells).sum();
-        if cells == 0 {
-            return;
-        }
-        instance.replicas[at].handed += cells;
-        instance.replicas[at].running += 1;
+        let Some(replica) = instance.replicas.iter_mut().find(|r| r.id == id) else { return };
+        let (region, layout, to) = (replica.region, replica.layout, replica.extent);
+        let pending = std::mem::take(&mut replica.pending);
+        replica.running = true;
+        let (parts, pins) = taken(instance, &region, &pending);
+        let cells = parts.iter().flat_map(|p| &p.cells).map(Region::cells).sum();
         let cell = variable.definition.cell.clone();
         let number = self.begin(Running::Filling { place: place.clone(), version, replica: id, cells, pins });
         out.push(Output::Work { number, task: Task::Reorganise { cell, parts, to, region, layout } });
@@ -268,38 +293,29 @@ impl Staging {
         id: u64,
         cells: Option<u128>,
         ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
     ) {
-        if let Some(replica) = self.abandoned.get_mut(&id) {
-            replica.running -= 1;
-            if replica.running == 0 {
-                let extent = replica.extent;
-                self.abandoned.remove(&id);
-                self.give_up_extent(extent);
-            }
+        if let Some(replica) = self.abandoned.remove(&id) {
+            self.give_up_extent(replica.extent);
             return;
         }
         let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
         let Some(instance) = instance else { return };
         let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
         let replica = &mut instance.replicas[at];
-        replica.running -= 1;
-        match cells {
-            Some(cells) => replica.written += cells,
-            None => {
-                let replica = instance.replicas.swap_remove(at);
-                self.drop_replica(replica, ground);
-                return;
-            }
+        replica.running = false;
+        replica.written += cells.unwrap_or(0);
+        if cells.is_some() && !replica.pending.is_empty() {
+            return self.write_pending(place, version, id, out);
         }
-        if replica.written == replica.region.cells() {
+        if cells.is_some() && replica.written == replica.region.cells() {
             replica.stored = self.store.publish(None, replica.extent, replica.shape, ground);
-            match replica.stored {
-                Some(_) => self.stats.replicas_made += 1,
-                None => {
-                    let replica = instance.replicas.swap_remove(at);
-                    self.drop_replica(replica, ground);
-                }
-            }
+            self.stats.replicas_made += u64::from(replica.is_ready());
+        }
+        if cells.is_none() || replica.is_under_way() {
+            // It could not be written, or the directory has no place for it.
+            let replica = instance.replicas.swap_remove(at);
+            self.drop_replica(replica, ground);
         }
     }
 
@@ -310,7 +326,7 @@ impl Staging {
                 self.forget_replica(replica.extent);
                 self.store.withdraw(stored, ground);
             }
-            None if replica.running > 0 => {
+            None if replica.running => {
                 self.abandoned.insert(replica.id, replica);
             }
             None => self.give_up_extent(replica.extent),
