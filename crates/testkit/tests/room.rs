@@ -327,3 +327,45 @@ fn a_busy_server_is_not_waited_for() {
     service.put("u", versions + 1, 0, ROWS);
     assert_eq!(service.tasks.len(), 1, "it is not busy any more");
 }
+
+#[test]
+fn what_a_full_spill_file_cannot_take_is_dropped_where_the_policy_is_so() {
+    let version = ROWS * ROW;
+    for leased in [false, true] {
+        let when_full = WhenFull::DropOldest;
+        let spill = Some(Bytes(2 * version));
+        let mut service =
+            Service::new(Config { spill, when_full, replicas: Bytes(0), ..config(4 * version) });
+        service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+        for version in 0..20 {
+            let id = service.reserve("u", version, ROWS);
+            service.work();
+            assert!(service.fill(id, "u", version, 0, ROWS), "version {version} waits");
+            if leased && version == 0 {
+                let ticket = service.toy.directory.values().next().unwrap().0;
+                service.toy.words.get_mut(&ME).unwrap().hazards.push(ticket);
+            }
+        }
+        let stats = service.stats();
+        assert_eq!((stats.entries, stats.dropped, stats.spilled_bytes), (6, 14, 2 * version));
+    }
+}
+
+#[test]
+fn who_waits_because_the_spill_file_is_full_is_told_so() {
+    let version = ROWS * ROW;
+    let spill = Some(Bytes(version));
+    let mut service = Service::new(Config { spill, ..config(2 * version) });
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    for version in 0..3 {
+        let id = service.reserve("u", version, ROWS);
+        service.work();
+        assert!(service.fill(id, "u", version, 0, ROWS));
+    }
+    let id = service.reserve("u", 3, ROWS);
+    assert!(service.tasks.is_empty() && service.answer(id).is_none());
+    service.expire();
+    let (kind, text) = refusal(service.answer(id));
+    assert_eq!(kind, Kind::Timeout);
+    assert!(text.contains("the spill file of 2 KiB holds 2 KiB, its largest free piece is 0 bytes"), "{text}");
+}

@@ -77,8 +77,16 @@ impl Staging {
 
     pub(super) fn fullness(&self) -> String {
         let stats = self.stats();
+        let file = match self.config.spill {
+            Some(all) => format!(
+                ", the spill file of {all} holds {}, its largest free piece is {}",
+                Bytes(stats.spilled_bytes),
+                self.store.largest_in_file()
+            ),
+            None => String::new(),
+        };
         format!(
-            "{} of {} places are taken, {} by replicas, arrays and pieces hold {}, replicas hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
+            "{} of {} places are taken, {} by replicas, arrays and pieces hold {}, replicas hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}{file}",
             self.store.published(),
             self.config.entries_max(),
             self.replicas,
@@ -139,7 +147,7 @@ impl Staging {
         while self.abandoned_bytes() < bytes.0 && self.evict_replica(|_| true, ground) {}
         while self.config.when_full == WhenFull::DropOldest
             && self.abandoned.is_empty()
-            && !self.can_spill()
+            && !self.can_spill(ground)
             && self.drop_oldest(ground)
         {
             if let Some(extent) = self.store.allocate(bytes, ground) {
