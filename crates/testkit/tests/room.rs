@@ -367,5 +367,25 @@ fn who_waits_because_the_spill_file_is_full_is_told_so() {
     service.expire();
     let (kind, text) = refusal(service.answer(id));
     assert_eq!(kind, Kind::Timeout);
-    assert!(text.contains("the spill file of 2 KiB holds 2 KiB, its largest free piece is 0 bytes"), "{text}");
+    assert!(
+        text.contains("the spill file of 2 KiB holds 2 KiB, its largest free piece is 0 bytes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn who_waits_for_a_version_that_is_dropped_is_told_at_once() {
+    let when_full = WhenFull::DropOldest;
+    let mut service = Service::new(Config { when_full, ..config(2 * ROWS * ROW) });
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    service.put("u", 0, 0, 1);
+    let waits = service.get(0, None, None);
+    assert!(service.answer(waits).is_none());
+    service.put("u", 1, 0, ROWS);
+    service.put("u", 2, 0, ROWS);
+    let asks = service.get(0, None, None);
+    for id in [waits, asks] {
+        let (kind, text) = refusal(service.answer(id));
+        assert_eq!((kind, text.contains("dropped")), (Kind::NotFound, true), "{text}");
+    }
 }

@@ -4,7 +4,7 @@ use super::super::message::{Grant, Reply};
 use super::peers::PeerId;
 use super::pool::{Extent, Pool};
 use super::replica::Replica;
-use super::state::{refused, Place, Staging, WhenFull};
+use super::state::{refused, Owner, Place, Staging, WhenFull};
 use super::{Ground, Output};
 use thalweg_foundation::{Bytes, Kind, Nanos};
 
@@ -166,7 +166,17 @@ impl Staging {
         let Some(owner) = unread.cloned() else { return false };
         self.remove_owner(&owner, ground);
         self.stats.dropped += 1;
+        if let Owner::Instance(place, _) = owner {
+            self.dropped.insert(place);
+        }
         true
+    }
+
+    /// Tells the gets of versions that were dropped that these will not come.
+    pub(super) fn tell_dropped(&mut self, ground: &mut dyn Ground, out: &mut Vec<Output>) {
+        for place in std::mem::take(&mut self.dropped) {
+            self.serve_gets(&place, None, ground, out);
+        }
     }
 
     /// Frees what was withdrawn and is no longer read; whether there was any.

@@ -103,6 +103,8 @@ pub struct Staging {
     pub(super) replicas: usize,
     /// Replicas of versions that are gone, into which tasks still write.
     pub(super) abandoned: BTreeMap<u64, Replica>,
+    /// Variables of which a version was dropped in this step.
+    pub(super) dropped: BTreeSet<VariablePlace>,
     pub(super) stats: Stats,
     /// Nothing is moved into the spill file before this time.
     pub(super) no_spill_before: Nanos,
@@ -131,6 +133,7 @@ impl Staging {
             tasks: BTreeMap::new(),
             replicas: 0,
             abandoned: BTreeMap::new(),
+            dropped: BTreeSet::new(),
             stats: Stats {
                 limit_bytes: config.limit.0,
                 replica_limit_bytes: config.replicas.0,
