@@ -275,12 +275,11 @@ fn replicas_take_a_share_of_the_directory() {
     (1..=20).for_each(|version| {
         service.put("u", version, 0, ROWS);
         service.work();
+        service.get(version, left(), None);
     });
     let stats = service.stats();
     assert_eq!((stats.entries, stats.replica_bytes), (20, 8 * ROWS * ROW));
-    let hits = stats.replica_hits;
-    service.get(20, left(), None);
-    assert_eq!(service.stats().replica_hits, hits + 1, "those of the newest versions are there");
+    assert_eq!(stats.replica_hits, 20, "those of the newest versions are there");
 }
 
 #[test]
@@ -388,4 +387,22 @@ fn who_waits_for_a_version_that_is_dropped_is_told_at_once() {
         let (kind, text) = refusal(service.answer(id));
         assert_eq!((kind, text.contains("dropped")), (Kind::NotFound, true), "{text}");
     }
+}
+
+#[test]
+fn what_nobody_reads_again_is_not_prepared_for_ever() {
+    let mut service = Service::with_pattern(config(1 << 20));
+    let prepared = |service: &mut Service, versions: std::ops::Range<u64>| {
+        let before = service.stats().replicas_made;
+        for version in versions {
+            service.put("u", version, 0, ROWS);
+            service.work();
+            service.ask(Request::Release { key: key("u", version) });
+        }
+        service.stats().replicas_made - before
+    };
+    assert_eq!(prepared(&mut service, 1..40), 4);
+    service.put("u", 40, 0, ROWS);
+    service.get(40, left(), None);
+    assert_eq!(prepared(&mut service, 41..43), 2, "a get brings the pattern back");
 }

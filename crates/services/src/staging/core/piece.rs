@@ -279,7 +279,7 @@ impl Staging {
                 self.store.withdraw(stored, ground);
             }
         }
-        instance.replicas.into_iter().for_each(|replica| self.drop_replica(replica, ground));
+        instance.replicas.into_iter().for_each(|replica| self.drop_replica(place, replica, ground));
         true
     }
 

@@ -139,7 +139,7 @@ impl Staging {
             .into_iter()
             .partition(|r| r.is_ready() || lost.iter().all(|l| l.intersection(&r.region).is_none()));
         instance.replicas = keep;
-        drop.into_iter().for_each(|replica| self.drop_replica(replica, ground));
+        drop.into_iter().for_each(|replica| self.drop_replica(place, replica, ground));
     }
 
     /// A version was read: the next ones that are there already are prepared, since no put of theirs will; with `itself` also
@@ -264,7 +264,7 @@ impl Staging {
         }
         if replica.is_idle() && busy {
             let replica = replicas.swap_remove(at);
-            self.drop_replica(replica, ground);
+            self.drop_replica(place, replica, ground);
         } else if replica.is_idle() {
             self.write_pending(place, version, id, out);
         }
@@ -315,14 +315,17 @@ impl Staging {
         if cells.is_none() || replica.is_under_way() {
             // It could not be written, or the directory has no place for it.
             let replica = instance.replicas.swap_remove(at);
-            self.drop_replica(replica, ground);
+            self.drop_replica(place, replica, ground);
         }
     }
 
-    /// Lets go of a replica; its memory is free when no task writes into it and nobody reads it.
-    pub(super) fn drop_replica(&mut self, replica: Replica, ground: &mut dyn Ground) {
+    /// Lets go of a replica of a variable; its memory is free when no task writes into it and nobody reads it.
+    pub(super) fn drop_replica(&mut self, place: &VariablePlace, replica: Replica, ground: &mut dyn Ground) {
         match replica.stored {
             Some(stored) => {
+                if let Some(variable) = self.variables.get_mut(place) {
+                    variable.patterns.used(&replica.region, replica.layout, replica.gets > 0);
+                }
                 self.forget_replica(replica.extent);
                 self.store.withdraw(stored, ground);
             }
@@ -376,7 +379,7 @@ impl Staging {
         let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return false };
         let replica = instance.replicas.swap_remove(at);
         self.stats.replicas_evicted += 1;
-        self.drop_replica(replica, ground);
+        self.drop_replica(&place, replica, ground);
         true
     }
 }
