@@ -406,3 +406,36 @@ fn what_nobody_reads_again_is_not_prepared_for_ever() {
     service.get(40, left(), None);
     assert_eq!(prepared(&mut service, 41..43), 2, "a get brings the pattern back");
 }
+
+#[test]
+fn a_large_put_that_waits_lets_pass_what_makes_its_room() {
+    let mut service = Service::new(config(64 * ROW));
+    let extents = Extents::new(&[30, ROW]).unwrap();
+    service.define("u", Definition { keep_last: Some(1), ..Definition::new(DType::BYTES, extents) });
+    service.define("v", Definition::new(DType::BYTES, extents));
+    service.put("u", 0, 0, 30);
+    service.put("u", 1, 0, 15);
+    let large = service.reserve("v", 0, 30);
+    assert!(service.answer(large).is_none());
+    service.put("u", 1, 15, 15);
+    assert!(service.fill(large, "v", 0, 0, 30), "version 0 has made room");
+}
+
+#[test]
+fn a_large_put_that_waits_is_not_overtaken_for_ever() {
+    let mut service = Service::new(config(120 * ROW));
+    let extents = Extents::new(&[90, ROW]).unwrap();
+    ["u", "v"].iter().for_each(|u| service.define(u, Definition::new(DType::BYTES, extents)));
+    service.put("u", 0, 0, 69);
+    service.put("u", 1, 0, 1);
+    let large = service.reserve("v", 0, 60);
+    let passed = (0..40).take_while(|version| {
+        let id = service.reserve("u", 10 + version, 1);
+        service.fill(id, "u", 10 + version, 0, 1)
+    });
+    assert_eq!(passed.count(), 32, "more would be too often");
+    let begun = service.reserve("u", 1, 1);
+    assert!(service.fill(begun, "u", 1, 1, 1), "its end could make room");
+    service.ask(Request::Release { key: key("u", 0) });
+    assert!(service.fill(large, "v", 0, 0, 60));
+}

@@ -81,9 +81,10 @@ impl Staging {
             })?;
         }
         let fits = |r: &Reservation| {
-            Pool::rounded(r.bytes) <= self.store.largest().0 && !self.is_crowded(r.place.as_ref())
+            Pool::rounded(r.bytes) <= self.store.largest().0 && !self.is_crowded(r.owner.array())
         };
-        ensure(!self.queue.front().is_some_and(fits), || "there is room, and somebody waits for it".into())?;
+        let served = self.queue.iter().enumerate().all(|(n, r)| !(fits(r) && self.may_pass(&r.owner, n)));
+        ensure(served, || "there is room, and somebody waits for it".into())?;
         let waits = self.queue.len() + self.waiting.len() + self.gets.len() + self.describing.len();
         ensure(self.deadlines.len() == waits, || "a deadline without a wait".into())
     }

@@ -83,6 +83,16 @@ pub(super) enum Owner {
     Instance(VariablePlace, Version),
 }
 
+impl Owner {
+    /// Where an array of its own stands.
+    pub fn array(&self) -> Option<&Place> {
+        match self {
+            Owner::Array(place) => Some(place),
+            Owner::Instance(..) => None,
+        }
+    }
+}
+
 /// The staging service.
 #[derive(Debug)]
 pub struct Staging {
@@ -216,11 +226,14 @@ impl Staging {
                 if !replace && self.entries.contains_key(&place) {
                     return Some(Reply::Failed(there_already(&place)));
                 }
-                self.reserve(from, id, bytes, Some(place), within, ground, out)
+                self.reserve(from, id, bytes, Owner::Array(place), within, ground, out)
             }
             Request::Reserve { bytes, key, purpose: Purpose::Piece, within } => {
                 match self.may_put(&namespace, &key, None) {
-                    Ok(()) => self.reserve(from, id, bytes, None, within, ground, out),
+                    Ok(()) => {
+                        let owner = Owner::Instance((namespace, key.name), key.version);
+                        self.reserve(from, id, bytes, owner, within, ground, out)
+                    }
                     Err(e) => Some(Reply::Failed(e)),
                 }
             }
