@@ -31,7 +31,7 @@ def test_fail_refuses_and_keeps_what_is_there() -> None:
     with Server(memory_limit_bytes=LIMIT, when_full="fail") as server, Client(server.address) as client:
         n = fill(client)
         assert n == 8 and len(client.list()) == n
-        with pytest.raises(FullError, match="8 of 32768 versions hold 8 MiB"):
+        with pytest.raises(FullError, match="8 of 32768 places are taken, 0 by replicas, arrays and pieces hold 8 MiB"):
             client.put("more", MIB)
         client.delete("u")
         client.put("more", MIB)
@@ -148,7 +148,7 @@ def test_a_full_directory_is_met_by_the_same_policies(crowd: list[int]) -> None:
     with Server(memory_limit_bytes=64 << 20) as server, Client(server.address) as client:
         for n in crowd:
             client.put("u", b"x", version=n)
-        with pytest.raises(WaitTimeoutError, match="32768 of 32768 versions hold"):
+        with pytest.raises(WaitTimeoutError, match="32768 of 32768 places are taken"):
             client.put("one more", b"x", timeout_s=0.05)
         with meanwhile(lambda: client.delete("u", version=3)):
             client.put("one more", b"x", timeout_s=30)

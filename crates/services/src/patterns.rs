@@ -6,7 +6,10 @@
 use thalweg_foundation::array::Region;
 
 /// The most patterns that are remembered; the one met longest ago makes room.
-pub const PATTERNS_MAX: usize = 1024;
+pub const PATTERNS_MAX: usize = 64;
+
+/// A pattern for which so much was prepared in a row that nobody read is forgotten, until it is met again.
+pub const UNREAD_MAX: u32 = 4;
 
 /// A region that is wanted in a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Pattern<F> {
     /// How often it was asked for.
     pub gets: u64,
     last: u64,
+    /// What was prepared for it since it was met last, has gone, and was never read.
+    unread: u32,
 }
 
 /// What an observation was.
@@ -51,9 +56,10 @@ impl<F: Copy + Eq> Patterns<F> {
         if let Some(pattern) = known {
             pattern.gets += 1;
             pattern.last = clock;
+            pattern.unread = 0;
             return Observed::Known;
         }
-        let mut new = Pattern { region: *region, form, gets: 1, last: clock };
+        let mut new = Pattern { region: *region, form, gets: 1, last: clock, unread: 0 };
         // The wider it gets, the more it may meet.
         while let Some(at) =
             self.patterns.iter().position(|p| p.form == form && p.region.intersection(&new.region).is_some())
@@ -68,6 +74,18 @@ impl<F: Copy + Eq> Patterns<F> {
         }
         self.patterns.push(new);
         Observed::New
+    }
+
+    /// What was prepared for `region` in `form` has gone, and was `read` or not.
+    pub fn used(&mut self, region: &Region, form: F, read: bool) {
+        let Some(at) = self.patterns.iter().position(|p| p.form == form && p.region == *region) else {
+            return;
+        };
+        let pattern = &mut self.patterns[at];
+        pattern.unread = if read { 0 } else { pattern.unread + 1 };
+        if pattern.unread >= UNREAD_MAX {
+            self.patterns.swap_remove(at);
+        }
     }
 
     /// The patterns that `region` meets.
@@ -108,6 +126,19 @@ mod tests {
         assert_eq!(patterns.observe(&region(3, 8), 'l'), Observed::New, "it bridges two");
         assert_eq!(regions(&patterns), [(region(0, 14), 'l', 4), (region(2, 4), 'r', 1)]);
         assert_eq!(patterns.meeting(&region(12, 1)).count(), 1);
+    }
+
+    #[test]
+    fn a_pattern_for_which_nothing_is_read_is_forgotten_until_it_is_met_again() {
+        let mut patterns = Patterns::default();
+        patterns.observe(&region(0, 4), 'l');
+        let mut gone =
+            |reads: &[bool]| reads.iter().for_each(|read| patterns.used(&region(0, 4), 'l', *read));
+        gone(&[false, false, false, true, false, false, false]);
+        assert_eq!(patterns.observe(&region(0, 4), 'l'), Observed::Known);
+        (0..UNREAD_MAX).for_each(|_| patterns.used(&region(0, 4), 'l', false));
+        assert_eq!(patterns.iter().count(), 0);
+        assert_eq!(patterns.observe(&region(0, 4), 'l'), Observed::New);
     }
 
     #[test]

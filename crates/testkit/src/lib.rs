@@ -10,4 +10,5 @@ mod ground;
 mod task;
 mod world;
 
+pub use ground::{Toy, Words};
 pub use world::{Failure, World};

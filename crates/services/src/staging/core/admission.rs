@@ -1,14 +1,20 @@
 //! Room for new data: limits, back-pressure, and grants ahead of need.
+//!
+//! Who asks first has room first. What fits may pass what does not, but nothing is passed for ever.
 
 use super::super::message::{Grant, Reply};
 use super::peers::PeerId;
 use super::pool::{Extent, Pool};
-use super::state::{refused, Place, Staging, WhenFull};
+use super::replica::Replica;
+use super::state::{refused, Owner, Place, Staging, WhenFull};
 use super::{Ground, Output};
 use thalweg_foundation::{Bytes, Kind, Nanos};
 
 /// The largest array for whose successor memory is granted ahead.
 const SPARE_MAX: u64 = 2 << 20;
+
+/// How often a put that waits may be overtaken; then those behind it wait too.
+const OVERTAKEN_MAX: u32 = 32;
 
 /// A put that waits for room.
 #[derive(Debug)]
@@ -16,8 +22,10 @@ pub(super) struct Reservation {
     pub peer: PeerId,
     pub id: u64,
     pub bytes: Bytes,
-    /// Where an array of its own is to stand; none for a piece of a variable.
-    pub place: Option<Place>,
+    /// What it will be, or be part of.
+    pub owner: Owner,
+    /// How often somebody behind it had room first.
+    pub overtaken: u32,
     pub asked: Nanos,
     pub deadline: Nanos,
 }
@@ -29,7 +37,7 @@ impl Staging {
         peer: PeerId,
         id: u64,
         bytes: Bytes,
-        place: Option<Place>,
+        owner: Owner,
         within: Nanos,
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
@@ -43,12 +51,14 @@ impl Staging {
                 format!("an array of {bytes} is larger than the memory limit of {limit}; raise the limit");
             return Some(refused(Kind::Full, "stage.put", detail));
         }
-        let room = if self.queue.is_empty() { self.room(bytes, place.as_ref(), ground) } else { None };
+        // What has become free since belongs to who asked before.
+        self.admit(ground, out);
+        let room = self.room_behind(self.queue.len(), bytes, &owner, ground);
         if let Some(grant) = room.and_then(|extent| self.grant(peer, extent, false)) {
             return Some(Reply::Granted(grant));
         }
-        let spilling = self.spill_for(bytes, ground, out);
-        if self.config.when_full == WhenFull::Fail && !spilling {
+        let coming = self.spill_for(bytes, ground, out) || !self.abandoned.is_empty();
+        if self.config.when_full == WhenFull::Fail && !coming {
             let detail =
                 format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
             return Some(refused(Kind::Full, "stage.put", detail));
@@ -59,7 +69,8 @@ impl Staging {
         }
         let deadline = self.now.after(within);
         self.stats.blocked += 1;
-        self.queue.push_back(Reservation { peer, id, bytes, place, asked: self.now, deadline });
+        let (asked, overtaken) = (self.now, 0);
+        self.queue.push_back(Reservation { peer, id, bytes, owner, overtaken, asked, deadline });
         self.deadlines.insert((deadline, peer, id));
         self.expire(out);
         self.admit(ground, out);
@@ -76,11 +87,21 @@ impl Staging {
 
     pub(super) fn fullness(&self) -> String {
         let stats = self.stats();
+        let file = match self.config.spill {
+            Some(all) => format!(
+                ", the spill file of {all} holds {}, its largest free piece is {}",
+                Bytes(stats.spilled_bytes),
+                self.store.largest_in_file()
+            ),
+            None => String::new(),
+        };
         format!(
-            "{} of {} versions hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}",
-            stats.entries,
+            "{} of {} places are taken, {} by replicas, arrays and pieces hold {}, replicas hold {}, writers hold {}, readers keep {} of withdrawn versions, the largest free piece of {} is {}{file}",
+            self.store.published(),
             self.config.entries_max(),
+            self.replicas,
             Bytes(stats.entry_bytes),
+            Bytes(stats.replica_bytes),
             Bytes(stats.granted_bytes),
             Bytes(stats.retired_bytes),
             self.config.limit,
@@ -88,13 +109,51 @@ impl Staging {
         )
     }
 
+    /// Whether a put may have room before the first `n` of those that wait: unless one was overtaken too often. A piece of a
+    /// version that is begun always may: its end lets old versions go, and there are not many such versions.
+    pub(super) fn may_pass(&self, owner: &Owner, n: usize) -> bool {
+        let is_begun = match owner {
+            Owner::Array(_) => false,
+            Owner::Instance(place, version) => {
+                self.variables.get(place).is_some_and(|v| v.versions.contains_key(version))
+            }
+        };
+        is_begun || self.queue.iter().take(n).all(|r| r.overtaken < OVERTAKEN_MAX)
+    }
+
+    /// Room for one who stands behind `n` others that wait.
+    fn room_behind(
+        &mut self,
+        n: usize,
+        bytes: Bytes,
+        owner: &Owner,
+        ground: &mut dyn Ground,
+    ) -> Option<Extent> {
+        let extent =
+            if self.may_pass(owner, n) { self.room(bytes, owner.array(), ground)? } else { return None };
+        self.queue.iter_mut().take(n).for_each(|r| r.overtaken += 1);
+        Some(extent)
+    }
+
     /// Memory for `bytes` and a place in the directory.
     fn room(&mut self, bytes: Bytes, place: Option<&Place>, ground: &mut dyn Ground) -> Option<Extent> {
-        let crowded = self.is_crowded(place);
-        if crowded && !(self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground)) {
+        if !self.make_place(place, ground) {
             return None;
         }
         self.find(bytes, ground)
+    }
+
+    /// Makes a place in the directory for an array at `place`, or a piece: replicas go first, then what the policy gives up;
+    /// whether there is one.
+    pub(super) fn make_place(&mut self, place: Option<&Place>, ground: &mut dyn Ground) -> bool {
+        while self.is_crowded(place) {
+            let given = self.evict_replica(Replica::is_ready, ground)
+                || (self.config.when_full == WhenFull::DropOldest && self.drop_oldest(ground));
+            if !given {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether an array at `place`, or a piece, would be one more than there may be.
@@ -115,12 +174,18 @@ impl Staging {
                 }
             }
         }
-        while self.evict_replica(ground) {
+        while self.evict_replica(Replica::is_idle, ground) {
             if let Some(extent) = self.store.allocate(bytes, ground) {
                 return Some(extent);
             }
         }
-        while self.config.when_full == WhenFull::DropOldest && !self.can_spill() && self.drop_oldest(ground) {
+        // What tasks still write is free when they end, and then it is tried again.
+        while self.abandoned_bytes() < bytes.0 && self.evict_replica(|_| true, ground) {}
+        while self.config.when_full == WhenFull::DropOldest
+            && self.abandoned.is_empty()
+            && !self.can_spill(ground)
+            && self.drop_oldest(ground)
+        {
             if let Some(extent) = self.store.allocate(bytes, ground) {
                 return Some(extent);
             }
@@ -137,7 +202,17 @@ impl Staging {
         let Some(owner) = unread.cloned() else { return false };
         self.remove_owner(&owner, ground);
         self.stats.dropped += 1;
+        if let Owner::Instance(place, _) = owner {
+            self.dropped.insert(place);
+        }
         true
+    }
+
+    /// Tells the gets of versions that were dropped that these will not come.
+    pub(super) fn tell_dropped(&mut self, ground: &mut dyn Ground, out: &mut Vec<Output>) {
+        for place in std::mem::take(&mut self.dropped) {
+            self.serve_gets(&place, None, ground, out);
+        }
     }
 
     /// Frees what was withdrawn and is no longer read; whether there was any.
@@ -187,21 +262,29 @@ impl Staging {
         None
     }
 
-    /// Serves those who wait for room, in the order in which they asked.
+    /// Serves those who wait for room, in the order in which they asked, and where one does not fit those behind it that do.
     pub(super) fn admit(&mut self, ground: &mut dyn Ground, out: &mut Vec<Output>) {
-        while let Some(first) = self.queue.front() {
-            let (peer, id, bytes, deadline) = (first.peer, first.id, first.bytes, first.deadline);
-            let place = first.place.clone();
-            let Some(extent) = self.room(bytes, place.as_ref(), ground) else {
-                self.spill_for(bytes, ground, out);
-                return;
+        let (mut at, mut too_large) = (0, u64::MAX);
+        while let Some(next) = self.queue.get(at) {
+            let (bytes, owner) = (next.bytes, next.owner.clone());
+            let fits = Pool::rounded(bytes) < too_large;
+            let room = if fits { self.room_behind(at, bytes, &owner, ground) } else { None };
+            let Some(extent) = room else {
+                if fits && self.may_pass(&owner, at) && !self.is_crowded(owner.array()) {
+                    too_large = Pool::rounded(bytes);
+                }
+                at += 1;
+                continue;
             };
-            self.queue.pop_front();
+            let Some(Reservation { peer, id, deadline, .. }) = self.queue.remove(at) else { return };
             self.deadlines.remove(&(deadline, peer, id));
             match self.grant(peer, extent, false) {
                 Some(grant) => out.push(Output::Send { to: peer, id, reply: Reply::Granted(grant) }),
                 None => self.store.release(extent),
             }
+        }
+        if let Some(first) = self.queue.front() {
+            self.spill_for(first.bytes, ground, out);
         }
     }
 

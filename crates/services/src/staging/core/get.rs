@@ -243,6 +243,9 @@ impl Staging {
                     );
                     return Now::Answer(refused(Kind::Invalid, "stage.reduce", detail));
                 }
+                if let Err(e) = self.may_reduce() {
+                    return Now::Answer(Reply::Failed(e));
+                }
                 let (parts, pins) = taken(instance, &get.region, std::slice::from_ref(&get.region));
                 let cell = variable.definition.cell.clone();
                 let running = Running::Summarising { peer: id.0, id: id.1, version, pins };

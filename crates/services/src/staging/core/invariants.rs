@@ -45,6 +45,10 @@ impl Staging {
         ensure(copied == self.stats.replica_bytes && copied <= self.config.replicas.0, || {
             format!("{copied} bytes of replicas, {} counted", self.stats.replica_bytes)
         })?;
+        let count = replicas().count() + self.abandoned.len();
+        ensure(count == self.replicas && count <= self.config.replicas_max(), || {
+            format!("{count} replicas, {} counted", self.replicas)
+        })?;
         let ready = replicas().filter(|r| r.stored.is_some()).count();
         let published = self.entries.len() + pieces().count() + ready;
         ensure(published == self.store.published(), || {
@@ -77,9 +81,10 @@ impl Staging {
             })?;
         }
         let fits = |r: &Reservation| {
-            Pool::rounded(r.bytes) <= self.store.largest().0 && !self.is_crowded(r.place.as_ref())
+            Pool::rounded(r.bytes) <= self.store.largest().0 && !self.is_crowded(r.owner.array())
         };
-        ensure(!self.queue.front().is_some_and(fits), || "there is room, and somebody waits for it".into())?;
+        let served = self.queue.iter().enumerate().all(|(n, r)| !(fits(r) && self.may_pass(&r.owner, n)));
+        ensure(served, || "there is room, and somebody waits for it".into())?;
         let waits = self.queue.len() + self.waiting.len() + self.gets.len() + self.describing.len();
         ensure(self.deadlines.len() == waits, || "a deadline without a wait".into())
     }
@@ -116,9 +121,10 @@ fn whole(instance: &Instance) -> Result<(), String> {
     }
     for replica in &instance.replicas {
         let cells = replica.region.cells();
-        let sound = replica.written <= replica.handed
-            && replica.handed <= cells
-            && (replica.stored.is_none() || (replica.written == cells && replica.running == 0));
+        let sound = replica.written <= replica.come
+            && replica.come <= cells
+            && (replica.running || replica.written == replica.come)
+            && replica.is_ready() == (replica.written == cells);
         ensure(sound, || format!("replica of {} has {} of {cells} cells", replica.region, replica.written))?;
     }
     Ok(())

@@ -133,6 +133,7 @@ impl Staging {
             }
             Input::Done { number, outcome } => self.done(number, outcome, ground, out),
         }
+        self.tell_dropped(ground, out);
         debug_assert_eq!(self.invariants(), Ok(()));
     }
 }

@@ -132,7 +132,7 @@ impl Staging {
             let detail = format!("region {region} of {} does not fit the memory granted", shape.dtype());
             return Err(Error::new(Kind::Shape, "stage.put", detail));
         }
-        if self.is_crowded(None) && !(self.can_drop() && self.drop_oldest(ground)) {
+        if !self.make_place(None, ground) {
             let most = self.config.entries_max();
             let detail = format!("{most} arrays and pieces are held, which is the limit; release some");
             return Err(Error::new(Kind::Full, "stage.put", detail));
@@ -170,10 +170,6 @@ impl Staging {
     /// may bring its cells again.
     fn is_stale(&self, definition: &Definition, piece: &Piece) -> bool {
         definition.writers > 0 && !self.peers.contains_key(&piece.peer)
-    }
-
-    fn can_drop(&self) -> bool {
-        self.config.when_full == super::WhenFull::DropOldest
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -351,7 +347,7 @@ impl Staging {
                 self.store.withdraw(stored, ground);
             }
         }
-        instance.replicas.into_iter().for_each(|replica| self.drop_replica(replica, ground));
+        instance.replicas.into_iter().for_each(|replica| self.drop_replica(place, replica, ground));
         true
     }
 

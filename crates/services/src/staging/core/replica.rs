@@ -1,7 +1,7 @@
 //! Replicas: regions of a version in another layout, made by the service on request or ahead of it.
 //!
 //! A replica is filled by tasks from the pieces as they come, and published when every cell is there. It never keeps
-//! memory from what is put: what is least useful is evicted first.
+//! memory from what is put, finished or not: what is least useful is evicted first.
 
 use super::super::Strategy;
 use super::pool::{Extent, Pool};
@@ -26,10 +26,12 @@ pub(super) struct Replica {
     pub layout: Layout,
     pub shape: Shape,
     pub extent: Extent,
-    /// Cells that tasks have been given, and that they have written.
-    pub handed: u128,
+    /// Cells that have come, and those that tasks have written.
+    pub come: u128,
     pub written: u128,
-    pub running: u32,
+    /// What has come since the task began that fills it now.
+    pub pending: Vec<Region>,
+    pub running: bool,
     /// Where it is, once it is whole.
     pub stored: Option<Stored>,
     pub gets: u64,
@@ -40,9 +42,19 @@ impl Replica {
         self.layout == *layout && self.region.contains(region)
     }
 
+    /// Whether readers can have it.
+    pub fn is_ready(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// Whether no task writes into it.
+    pub fn is_idle(&self) -> bool {
+        !self.running
+    }
+
     /// Whether it will be whole without another put.
     pub fn is_under_way(&self) -> bool {
-        self.stored.is_none() && self.handed == self.region.cells()
+        !self.is_ready() && self.come == self.region.cells()
     }
 }
 
@@ -91,6 +103,11 @@ impl Staging {
     ) {
         let Some(variable) = self.variables.get(place) else { return };
         let Some(instance) = variable.versions.get(&version) else { return };
+        if instance.pieces.last().is_some_and(|p| matches!(p.rests, Rests::There { .. })) {
+            // What its writer keeps cannot be reorganised here.
+            self.drop_unfinished(place, version, fresh, ground);
+            return;
+        }
         let mut wanted: Vec<(Region, Layout)> = fresh.iter().flat_map(|f| variable.wanted(f)).collect();
         wanted.sort_unstable();
         wanted.dedup();
@@ -101,11 +118,28 @@ impl Staging {
             .map(|r| r.id)
             .collect();
         for id in going_on {
-            self.fill(place, version, id, fresh, out);
+            self.fill(place, version, id, fresh, ground, out);
         }
         for (region, layout) in wanted {
             self.want_replica(place, version, &region, &layout, ground, out);
         }
+    }
+
+    /// Drops the replicas that can never be whole, as cells of `lost` will not come.
+    fn drop_unfinished(
+        &mut self,
+        place: &VariablePlace,
+        version: Version,
+        lost: &[Region],
+        ground: &mut dyn Ground,
+    ) {
+        let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
+        let Some(instance) = instance else { return };
+        let (keep, drop): (Vec<Replica>, Vec<Replica>) = std::mem::take(&mut instance.replicas)
+            .into_iter()
+            .partition(|r| r.is_ready() || lost.iter().all(|l| l.intersection(&r.region).is_none()));
+        instance.replicas = keep;
+        drop.into_iter().for_each(|replica| self.drop_replica(place, replica, ground));
     }
 
     /// A version was read: the next ones that are there already are prepared, since no put of theirs will; with `itself` also
@@ -151,6 +185,9 @@ impl Staging {
         if instance.replicas.iter().any(|r| r.serves(region, layout)) {
             return true;
         }
+        if self.is_busy() {
+            return false;
+        }
         let mut met = instance.pieces.iter().filter(|p| p.region.intersection(region).is_some()).peekable();
         let dtype = variable.definition.cell.dtype();
         // What its writer keeps cannot be reorganised here; what lies as wanted, in one piece, need not be.
@@ -161,6 +198,7 @@ impl Staging {
         let Some(extent) = self.room_for_replica(shape.size(), ground) else { return false };
         let id = self.next_replica;
         self.next_replica += 1;
+        self.replicas += 1;
         self.stats.replica_bytes += extent.bytes;
         let replica = Replica {
             id,
@@ -168,27 +206,31 @@ impl Staging {
             layout: *layout,
             shape,
             extent,
-            handed: 0,
+            come: 0,
             written: 0,
-            running: 0,
+            pending: Vec::new(),
+            running: false,
             stored: None,
             gets: 0,
         };
         if let Some(instance) = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version)) {
             instance.replicas.push(replica);
         }
-        self.fill(place, version, id, std::slice::from_ref(region), out);
+        self.fill(place, version, id, std::slice::from_ref(region), ground, out);
         true
     }
 
-    /// Memory for a replica, in its budget, if need be in the place of less useful ones; never while writers wait.
+    /// Memory for a replica, in their budget of bytes and places, if need be in the place of less useful ones; never while
+    /// writers wait.
     fn room_for_replica(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
         let need = Pool::rounded(bytes);
         if need > self.config.replicas.0 || !self.queue.is_empty() || self.is_crowded(None) {
             return None;
         }
-        while self.stats.replica_bytes + need > self.config.replicas.0 {
-            if !self.evict_replica(ground) {
+        while self.stats.replica_bytes + need > self.config.replicas.0
+            || self.replicas >= self.config.replicas_max()
+        {
+            if !self.evict_replica(Replica::is_ready, ground) {
                 return None;
             }
         }
@@ -198,27 +240,46 @@ impl Staging {
         })
     }
 
-    /// Hands the cells of `fresh` that are there to a task.
+    /// Cells of `fresh` have come: has them written now, or after those that a task is writing. One task at a time fills a
+    /// replica, and when there is too much to do already it is given up.
     fn fill(
         &mut self,
         place: &VariablePlace,
         version: Version,
         id: u64,
         fresh: &[Region],
+        ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) {
+        let busy = self.is_busy();
+        let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
+        let Some(instance) = instance else { return };
+        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
+        let Instance { replicas, cover, .. } = instance;
+        let replica = &mut replicas[at];
+        for cells in fresh.iter().filter_map(|f| f.intersection(&replica.region)) {
+            let there = cover.iter().filter_map(|(there, _)| there.intersection(&cells));
+            replica.come += there.map(|r| r.cells()).sum::<u128>();
+            replica.pending.push(cells);
+        }
+        if replica.is_idle() && busy {
+            let replica = replicas.swap_remove(at);
+            self.drop_replica(place, replica, ground);
+        } else if replica.is_idle() {
+            self.write_pending(place, version, id, out);
+        }
+    }
+
+    /// Has a task write what has come of a replica.
+    fn write_pending(&mut self, place: &VariablePlace, version: Version, id: u64, out: &mut Vec<Output>) {
         let Some(variable) = self.variables.get_mut(place) else { return };
         let Some(instance) = variable.versions.get_mut(&version) else { return };
-        let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
-        let (region, layout, to) =
-            (instance.replicas[at].region, instance.replicas[at].layout, instance.replicas[at].extent);
-        let (parts, pins) = taken(instance, &region, fresh);
-        let cells: u128 = parts.iter().flat_map(|p| &p.cells).map(Region::cells).sum();
-        if cells == 0 {
-            return;
-        }
-        instance.replicas[at].handed += cells;
-        instance.replicas[at].running += 1;
+        let Some(replica) = instance.replicas.iter_mut().find(|r| r.id == id) else { return };
+        let (region, layout, to) = (replica.region, replica.layout, replica.extent);
+        let pending = std::mem::take(&mut replica.pending);
+        replica.running = true;
+        let (parts, pins) = taken(instance, &region, &pending);
+        let cells = parts.iter().flat_map(|p| &p.cells).map(Region::cells).sum();
         let cell = variable.definition.cell.clone();
         let number = self.begin(Running::Filling { place: place.clone(), version, replica: id, cells, pins });
         out.push(Output::Work { number, task: Task::Reorganise { cell, parts, to, region, layout } });
@@ -232,49 +293,43 @@ impl Staging {
         id: u64,
         cells: Option<u128>,
         ground: &mut dyn Ground,
+        out: &mut Vec<Output>,
     ) {
-        if let Some(replica) = self.abandoned.get_mut(&id) {
-            replica.running -= 1;
-            if replica.running == 0 {
-                let extent = replica.extent;
-                self.abandoned.remove(&id);
-                self.give_up_extent(extent);
-            }
+        if let Some(replica) = self.abandoned.remove(&id) {
+            self.give_up_extent(replica.extent);
             return;
         }
         let instance = self.variables.get_mut(place).and_then(|v| v.versions.get_mut(&version));
         let Some(instance) = instance else { return };
         let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return };
         let replica = &mut instance.replicas[at];
-        replica.running -= 1;
-        match cells {
-            Some(cells) => replica.written += cells,
-            None => {
-                let replica = instance.replicas.swap_remove(at);
-                self.drop_replica(replica, ground);
-                return;
-            }
+        replica.running = false;
+        replica.written += cells.unwrap_or(0);
+        if cells.is_some() && !replica.pending.is_empty() {
+            return self.write_pending(place, version, id, out);
         }
-        if replica.written == replica.region.cells() {
+        if cells.is_some() && replica.written == replica.region.cells() {
             replica.stored = self.store.publish(None, replica.extent, replica.shape, ground);
-            match replica.stored {
-                Some(_) => self.stats.replicas_made += 1,
-                None => {
-                    let replica = instance.replicas.swap_remove(at);
-                    self.drop_replica(replica, ground);
-                }
-            }
+            self.stats.replicas_made += u64::from(replica.is_ready());
+        }
+        if cells.is_none() || replica.is_under_way() {
+            // It could not be written, or the directory has no place for it.
+            let replica = instance.replicas.swap_remove(at);
+            self.drop_replica(place, replica, ground);
         }
     }
 
-    /// Lets go of a replica; its memory is free when no task writes into it and nobody reads it.
-    pub(super) fn drop_replica(&mut self, replica: Replica, ground: &mut dyn Ground) {
+    /// Lets go of a replica of a variable; its memory is free when no task writes into it and nobody reads it.
+    pub(super) fn drop_replica(&mut self, place: &VariablePlace, replica: Replica, ground: &mut dyn Ground) {
         match replica.stored {
             Some(stored) => {
-                self.stats.replica_bytes -= replica.extent.bytes;
+                if let Some(variable) = self.variables.get_mut(place) {
+                    variable.patterns.used(&replica.region, replica.layout, replica.gets > 0);
+                }
+                self.forget_replica(replica.extent);
                 self.store.withdraw(stored, ground);
             }
-            None if replica.running > 0 => {
+            None if replica.running => {
                 self.abandoned.insert(replica.id, replica);
             }
             None => self.give_up_extent(replica.extent),
@@ -282,23 +337,34 @@ impl Staging {
     }
 
     fn give_up_extent(&mut self, extent: Extent) {
-        self.stats.replica_bytes -= extent.bytes;
+        self.forget_replica(extent);
         self.store.release(extent);
     }
 
-    /// Evicts the least useful replica that nobody reads: readers go forward in time, so that is one of the oldest version,
-    /// and there the one that was asked for least; whether there was one.
-    pub(super) fn evict_replica(&mut self, ground: &mut dyn Ground) -> bool {
+    /// A replica in `extent` counts no more.
+    fn forget_replica(&mut self, extent: Extent) {
+        self.replicas -= 1;
+        self.stats.replica_bytes -= extent.bytes;
+    }
+
+    /// Memory of replicas given up that is free when their tasks end.
+    pub(super) fn abandoned_bytes(&self) -> u64 {
+        self.abandoned.values().map(|r| r.extent.bytes).sum()
+    }
+
+    /// Evicts the least useful replica of those that `may` go and nobody reads: readers go forward in time, so that is one
+    /// of the oldest version, and there one that is not ready, or was asked for least; whether there was one.
+    pub(super) fn evict_replica(&mut self, may: fn(&Replica) -> bool, ground: &mut dyn Ground) -> bool {
         if self.stats.replica_bytes == 0 {
             return false;
         }
-        let mut least: Option<((u64, u64), VariablePlace, Version, u64)> = None;
+        let mut least: Option<((u64, bool, u64), VariablePlace, Version, u64)> = None;
         for (place, variable) in &self.variables {
             for (version, instance) in &variable.versions {
-                for replica in &instance.replicas {
-                    let rank = (instance.age, replica.gets);
-                    let free = replica.stored.is_some_and(|s| !self.store.is_pinned(s.ticket));
-                    if free
+                for replica in instance.replicas.iter().filter(|r| may(r)) {
+                    let rank = (instance.age, replica.is_ready(), replica.gets);
+                    let pinned = replica.stored.is_some_and(|s| self.store.is_pinned(s.ticket));
+                    if !pinned
                         && least.as_ref().is_none_or(|(least, ..)| rank < *least)
                         && !replica.stored.is_some_and(|s| ground.leased(s.ticket))
                     {
@@ -313,7 +379,7 @@ impl Staging {
         let Some(at) = instance.replicas.iter().position(|r| r.id == id) else { return false };
         let replica = instance.replicas.swap_remove(at);
         self.stats.replicas_evicted += 1;
-        self.drop_replica(replica, ground);
+        self.drop_replica(&place, replica, ground);
         true
     }
 }

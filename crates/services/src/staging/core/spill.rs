@@ -40,19 +40,20 @@ impl Staging {
         self.config.spill.is_some() && self.now >= self.no_spill_before
     }
 
-    /// Whether something is being moved, or could be.
-    pub(super) fn can_spill(&self) -> bool {
-        self.moves() > 0 || (self.may_spill() && self.next_to_spill(None).is_some())
+    /// Whether something is being moved, or would be next: it is there, and the file has room for it.
+    pub(super) fn can_spill(&self, ground: &mut dyn Ground) -> bool {
+        let fits = |(_, stored): (Owner, Stored)| stored.extent.bytes <= self.store.largest_in_file().0;
+        self.moves() > 0 || (self.may_spill() && self.next_to_spill(ground).is_some_and(fits))
     }
 
-    /// The oldest that rests in memory and nobody moves; `unread`: nor reads.
-    fn next_to_spill(&self, mut unread: Option<&mut dyn Ground>) -> Option<(Owner, Stored)> {
+    /// The oldest that rests in memory and nobody moves or reads.
+    fn next_to_spill(&self, ground: &mut dyn Ground) -> Option<(Owner, Stored)> {
         for owner in self.by_age.values() {
             for stored in self.stored_of(owner) {
                 let free = stored.shape.size().0 > 0
                     && !stored.is_spilled()
                     && !self.store.is_pinned(stored.ticket)
-                    && unread.as_mut().is_none_or(|ground| !ground.leased(stored.ticket));
+                    && !ground.leased(stored.ticket);
                 if free {
                     return Some((owner.clone(), *stored));
                 }
@@ -76,7 +77,7 @@ impl Staging {
             .sum();
         let mut coming = moving;
         while coming < Pool::rounded(bytes) && self.moves() < MOVES_MAX {
-            let Some((owner, stored)) = self.next_to_spill(Some(ground)) else { break };
+            let Some((owner, stored)) = self.next_to_spill(ground) else { break };
             let Some(to) = self.store.allocate_spill(Bytes(stored.extent.bytes)) else { break };
             debug_assert_eq!(to.segment, SPILL);
             coming += to.bytes;

@@ -55,6 +55,11 @@ impl Config {
     pub fn entries_max(&self) -> usize {
         self.slots / 2
     }
+
+    /// Replicas among them.
+    pub fn replicas_max(&self) -> usize {
+        (self.entries_max() / 4).max(1)
+    }
 }
 
 /// An array of its own.
@@ -78,6 +83,16 @@ pub(super) enum Owner {
     Instance(VariablePlace, Version),
 }
 
+impl Owner {
+    /// Where an array of its own stands.
+    pub fn array(&self) -> Option<&Place> {
+        match self {
+            Owner::Array(place) => Some(place),
+            Owner::Instance(..) => None,
+        }
+    }
+}
+
 /// The staging service.
 #[derive(Debug)]
 pub struct Staging {
@@ -94,8 +109,12 @@ pub struct Staging {
     pub(super) describing: BTreeMap<Id, Describing>,
     pub(super) deadlines: BTreeSet<(Nanos, PeerId, u64)>,
     pub(super) tasks: BTreeMap<u64, Running>,
+    /// Replicas, abandoned ones with them.
+    pub(super) replicas: usize,
     /// Replicas of versions that are gone, into which tasks still write.
     pub(super) abandoned: BTreeMap<u64, Replica>,
+    /// Variables of which a version was dropped in this step.
+    pub(super) dropped: BTreeSet<VariablePlace>,
     pub(super) stats: Stats,
     /// Nothing is moved into the spill file before this time.
     pub(super) no_spill_before: Nanos,
@@ -122,7 +141,9 @@ impl Staging {
             describing: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             tasks: BTreeMap::new(),
+            replicas: 0,
             abandoned: BTreeMap::new(),
+            dropped: BTreeSet::new(),
             stats: Stats {
                 limit_bytes: config.limit.0,
                 replica_limit_bytes: config.replicas.0,
@@ -205,11 +226,14 @@ impl Staging {
                 if !replace && self.entries.contains_key(&place) {
                     return Some(Reply::Failed(there_already(&place)));
                 }
-                self.reserve(from, id, bytes, Some(place), within, ground, out)
+                self.reserve(from, id, bytes, Owner::Array(place), within, ground, out)
             }
             Request::Reserve { bytes, key, purpose: Purpose::Piece, within } => {
                 match self.may_put(&namespace, &key, None) {
-                    Ok(()) => self.reserve(from, id, bytes, None, within, ground, out),
+                    Ok(()) => {
+                        let owner = Owner::Instance((namespace, key.name), key.version);
+                        self.reserve(from, id, bytes, owner, within, ground, out)
+                    }
                     Err(e) => Some(Reply::Failed(e)),
                 }
             }
@@ -317,9 +341,7 @@ impl Staging {
             );
         };
         let extent = granted.extent;
-        if self.is_crowded(Some(&place)) && self.config.when_full == WhenFull::DropOldest {
-            self.drop_oldest(ground);
-        }
+        self.make_place(Some(&place), ground);
         if let Err(e) = self.admissible(&place, &shape, extent, replace) {
             self.store.release(extent);
             self.admit(ground, out);

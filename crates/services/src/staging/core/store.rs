@@ -86,6 +86,11 @@ impl Store {
         self.memory.largest()
     }
 
+    /// The largest free piece of the spill file.
+    pub fn largest_in_file(&self) -> Bytes {
+        self.spill.as_ref().map_or(Bytes(0), Pool::largest)
+    }
+
     /// Free memory for `bytes`. Warm memory is preferred; when fresh memory is used, more is prepared behind it.
     pub fn allocate(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
         let extent = self.memory.allocate(bytes)?;

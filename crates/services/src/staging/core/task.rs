@@ -6,7 +6,12 @@ use super::state::{refused, Owner, VariablePlace};
 use super::{Ground, Output, PeerId, Staging};
 use thalweg_foundation::array::{Cell, Layout, Region};
 use thalweg_foundation::sync::Ticket;
-use thalweg_foundation::{Bytes, Error, Kind, Version};
+use thalweg_foundation::{Bytes, Error, Kind, Result, Version};
+
+/// While so many tasks are to be done no replica is made: a get takes the originals, as a busy server is never waited for.
+const BUSY: usize = 128;
+/// The most tasks at a time; a reduction that would be one more is refused.
+const TASKS_MAX: usize = 256;
 
 /// A packed array of which cells are to be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +85,23 @@ pub(super) enum Running {
 }
 
 impl Staging {
+    /// Whether there is so much to do that nothing is done ahead of need.
+    pub(super) fn is_busy(&self) -> bool {
+        self.tasks.len() >= BUSY
+    }
+
+    /// Refuses a reduction when there is too much to do.
+    pub(super) fn may_reduce(&self) -> Result<()> {
+        if self.tasks.len() < TASKS_MAX {
+            return Ok(());
+        }
+        let detail = format!(
+            "{} tasks wait already; accepted are at most {TASKS_MAX}: ask again later",
+            self.tasks.len()
+        );
+        Err(Error::new(Kind::Full, "stage.reduce", detail))
+    }
+
     /// Remembers `running`; the number of the task.
     pub(super) fn begin(&mut self, running: Running) -> u64 {
         let number = self.next_task;
@@ -107,7 +129,7 @@ impl Staging {
         match running {
             Running::Filling { place, version, replica, cells, pins } => {
                 pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
-                self.filled(&place, version, replica, written.then_some(cells), ground);
+                self.filled(&place, version, replica, written.then_some(cells), ground, out);
                 self.sweep(ground);
                 self.serve_gets(&place, Some(version), ground, out);
             }
