@@ -234,7 +234,7 @@ impl Staging {
         let fresh = instance.add(Piece { rests, region, put, layout, peer: from, writer });
         if overruled {
             let replicas = std::mem::take(&mut instance.replicas);
-            replicas.into_iter().for_each(|replica| self.drop_replica(replica, ground));
+            replicas.into_iter().for_each(|replica| self.drop_replica(&place, replica, ground));
         }
         self.prepare_replicas(&place, version, &fresh, ground, out);
         self.changed(&place, version, ground, out);

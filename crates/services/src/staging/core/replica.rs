@@ -153,11 +153,7 @@ impl Staging {
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) {
-        let Some(variable) =
-            self.variables.get(place).filter(|v| v.definition.strategy == Strategy::Adaptive)
-        else {
-            return;
-        };
+        let Some(variable) = self.variables.get(place) else { return };
         let wanted = variable.wanted(region);
         let from = Version(version.0.saturating_add(u64::from(!itself)));
         let count = PREPARED_BEHIND + usize::from(itself);
@@ -358,7 +354,8 @@ impl Staging {
         if self.stats.replica_bytes == 0 {
             return false;
         }
-        let mut least: Option<((u64, bool, u64), VariablePlace, Version, u64)> = None;
+        type Rank = (u64, bool, u64);
+        let mut least: Option<(Rank, VariablePlace, Version, u64)> = None;
         for (place, variable) in &self.variables {
             for (version, instance) in &variable.versions {
                 for replica in instance.replicas.iter().filter(|r| may(r)) {
