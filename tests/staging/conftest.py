@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -57,6 +58,13 @@ def meanwhile(work: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         timer.join(60)
+
+
+def together(*work: Callable[[], object]) -> None:
+    """Does all of it at the same time; raises what any of it raised."""
+    with ThreadPoolExecutor(len(work)) as pool:
+        for future in [pool.submit(one) for one in work]:
+            future.result(280)
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "negative shape of a loan",
         lambda c: c.loan("u", (2, -1), "f8"),
         errors.ShapeError,
-        "stage.put: shape (2, -1); accepted are whole numbers of at least 0",
+        "stage.put: shape (2, -1); accepted are whole numbers of 0 to 2^63 - 1",
     ),
     (
         "a loan twice",

@@ -342,7 +342,7 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         "define negative extents",
         lambda c, u: c.define("v", (4, -1), "f8"),
         errors.ShapeError,
-        "stage.define: shape (4, -1); accepted are whole numbers of at least 0",
+        "stage.define: shape (4, -1); accepted are whole numbers of 0 to 2^63 - 1",
     ),
     (
         "define overflowing extents",

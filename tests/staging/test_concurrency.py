@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from thalweg.errors import FullError, WaitTimeoutError
+from thalweg.errors import WaitTimeoutError
 from thalweg.staging import Client, Server
-from thalweg.staging.beside import MOST
 
-from .conftest import Process
+from .conftest import Process, together
 
 TOKEN = "correct horse"
 SHAPE = (48, 32, 16)
@@ -31,13 +29,6 @@ def stage(count: int, **settings: Any) -> Iterator[str]:
     """The addresses of servers in this process."""
     with contextlib.ExitStack() as stack:
         yield ",".join(stack.enter_context(Server(**settings)).address for _ in range(count))
-
-
-def together(*work: Callable[[], object]) -> None:
-    """Does all of it at the same time; raises what any of it raised."""
-    with ThreadPoolExecutor(len(work)) as pool:
-        for future in [pool.submit(one) for one in work]:
-            future.result(280)
 
 
 def write(addresses: str, rank: int, sealed: bool, timeout_s: float = 60.0) -> None:
@@ -166,13 +157,3 @@ def test_a_get_that_times_out_leaves_the_others_waiting(client: Client) -> None:
             u.get(version=0, timeout_s=0.01)
     u.put(np.ones(4), version=0)
     assert (waiting.result(60) == 1).all()
-
-
-def test_calls_beside_the_caller_are_bounded(client: Client) -> None:
-    u = client.define("u", 4, "f8")
-    waiting = [u.get_beside(version=0, timeout_s=60) for _ in range(MOST)]
-    with pytest.raises(FullError, match=r"^stage: variable 'u': 64 calls beside are under way; wait for one"):
-        u.put_beside(np.ones(4), version=0)
-    u.put(np.ones(4), version=0)
-    assert all((future.result(60) == 1).all() for future in waiting)
-    u.put_beside(np.ones(4), version=1).result(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -117,7 +118,9 @@ def test_a_namespace_without_variables_is_an_empty_dataset(client: Client) -> No
 
 @pytest.mark.parametrize("dims", [["y"], ["y", "y"], ["version", "y"], "yx", ["y", "x", "z"]], ids=str)
 def test_dims_that_do_not_fit_are_refused(client: Client, dims: object) -> None:
-    client.define("u", (2, 3), "f8", dims=dims).put(np.zeros((2, 3)), version=0)
+    u = client.define("u", (2, 3), "f8")
+    u.put(np.zeros((2, 3)), version=0)
+    u._native.annotate("dims", json.dumps(dims))  # as other languages may
     with pytest.raises(InvalidError) as caught:
         opened(client)
     assert str(caught.value) == (

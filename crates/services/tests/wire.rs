@@ -114,6 +114,7 @@ fn replies() -> Vec<Reply> {
     vec![
         Reply::Granted(grant()),
         Reply::Stored { spare: Some(grant()) },
+        Reply::Covered,
         Reply::Known { by: "solver (pid 7)".into() },
         Reply::Done,
         Reply::Ready(vec![0, 5, 400]),
@@ -333,6 +334,7 @@ fn frames_between_nodes_survive_an_attack() {
         RemoteReply::Region { version: Version(4), layout: layout() },
         RemoteReply::Room,
         RemoteReply::Stored,
+        RemoteReply::Covered,
         RemoteReply::Known { by: "solver (pid 7)".into() },
         RemoteReply::Exists(true),
         RemoteReply::Answer(Reply::Dropped(3)),

@@ -1,12 +1,13 @@
 //! Room for what is put: what gives way to it, in which order, and who is told.
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
+use std::collections::HashMap;
 use thalweg_foundation::array::{DType, Extents, Layout, Region};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Bytes, Kind, Nanos, Version};
 use thalweg_services::staging::core::{Config, Input, Outcome, Output, PeerId, Staging, Task, WhenFull};
 use thalweg_services::staging::message::{Hello, Purpose, Reply, Request, Stats, Which, Wish, PROTOCOL};
-use thalweg_services::staging::{Definition, Strategy};
+use thalweg_services::staging::{Definition, Print, Strategy};
 use thalweg_testkit::{Toy, Words};
 
 const ME: PeerId = PeerId(1);
@@ -52,6 +53,8 @@ struct Service {
     tasks: Vec<(u64, Task)>,
     /// Answers that have come, by the number of the request.
     answers: Vec<(u64, Reply)>,
+    /// As what the variables are known.
+    prints: HashMap<String, Print>,
 }
 
 impl Service {
@@ -63,6 +66,7 @@ impl Service {
             next: 1,
             tasks: Vec::new(),
             answers: Vec::new(),
+            prints: HashMap::new(),
         };
         let hello = Hello {
             protocol: PROTOCOL,
@@ -119,6 +123,7 @@ impl Service {
 
     fn define(&mut self, variable: &str, definition: Definition) {
         let part = definition.whole();
+        self.prints.insert(variable.into(), definition.print());
         let reply = self.ask(Request::Define { name: name(variable), definition, part });
         assert!(matches!(reply, Reply::Defined { .. }), "{reply:?}");
     }
@@ -139,7 +144,9 @@ impl Service {
         let Some(reply) = self.answer(id) else { return false };
         let Reply::Granted(grant) = reply else { panic!("{reply:?}") };
         let (key, layout) = (key(variable, version), Layout::right(2));
-        let reply = self.ask(Request::PutPiece { grant: grant.id, key, region: rows(lower, count), layout });
+        let (of, region) = (self.prints[variable], rows(lower, count));
+        let reply =
+            self.ask(Request::PutPiece { grant: grant.id, key, of, region, put: region.into(), layout });
         assert!(matches!(reply, Reply::Stored { .. }), "{reply:?}");
         true
     }
@@ -157,7 +164,8 @@ impl Service {
     fn get(&mut self, version: u64, layout: Option<Layout>, strategy: Option<Strategy>) -> u64 {
         let (which, wish) = (Which::Exactly(Version(version)), Wish::Parts { layout, strategy });
         let region = rows(0, ROWS);
-        self.post(Request::Get { name: name("u"), which, region, wish, within: Nanos(1000) })
+        let of = self.prints["u"];
+        self.post(Request::Get { name: name("u"), of, which, region, wish, within: Nanos(1000) })
     }
 
     /// Does all that is to be done.
@@ -225,7 +233,8 @@ fn a_replica_that_meets_what_a_writer_keeps_is_dropped() {
     assert_eq!(service.stats().replica_bytes, ROWS * ROW);
     let (address, source) = ("unix:writer".to_string(), key("kept", 0));
     let (region, layout) = (rows(1, ROWS - 1), Layout::right(2));
-    service.ask(Request::Refer { key: key("u", 1), region, layout, address, source });
+    let (of, put) = (service.prints["u"], region.into());
+    service.ask(Request::Refer { key: key("u", 1), of, region, put, layout, address, source });
     service.work();
     assert_eq!(service.stats().replica_bytes, 0);
     assert!(service.tasks.is_empty());
@@ -315,7 +324,8 @@ fn a_busy_server_is_not_waited_for() {
     let reduce = |service: &mut Service| {
         let (which, wish) = (Which::Exactly(Version(1)), Wish::Summary { bins: None });
         let region = rows(0, ROWS);
-        let id = service.post(Request::Get { name: name("u"), which, region, wish, within: Nanos(1000) });
+        let of = service.prints["u"];
+        let id = service.post(Request::Get { name: name("u"), of, which, region, wish, within: Nanos(1000) });
         service.answer(id)
     };
     let refused = (0..1000).find_map(|_| reduce(&mut service)).unwrap();

@@ -298,10 +298,10 @@ class Client:
                     f"attribute {attribute!r} of variable {name!r}; is {meant[0]!r} meant? else note it with annotate"
                 )
                 raise InvalidError(f"stage.define: {detail}")
-        keep_last = _counted("keep_last", keep_last, 1) if keep_last is not None else None
+        keep_last = None if keep_last is None else _counted("keep_last", keep_last)
         orders = [axes("stage.define", layout, len(extents)) for layout in layouts]
         native = self._native.define(
-            name, extents, np.dtype(dtype), strategy, orders, keep_last, _counted("writers", writers, 0), timeout_s
+            name, extents, np.dtype(dtype), strategy, orders, keep_last, _counted("writers", writers), timeout_s
         )
         variable = Variable(native)
         there = variable.attributes if attributes else {}
@@ -345,13 +345,13 @@ class Client:
 _OPTIONS = ("strategy", "layouts", "keep_last", "writers", "timeout_s")
 
 
-def _counted(what: str, value: int, least: int) -> int:
+def _counted(what: str, value: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
-    if not least <= number < 1 << 32:
-        raise InvalidError(f"stage.define: {what} = {value!r}; accepted are {least} to 2^32 - 1")
+    if not 0 <= number < 1 << 32:
+        raise InvalidError(f"stage.define: {what} = {value!r}; accepted are whole numbers below 2^32")
     return number
 
 

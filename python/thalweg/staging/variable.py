@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from thalweg import _native
     from thalweg.staging.subscription import Subscription
 
-#: Bins of a histogram, at most.
-BINS_MAX = 1 << 16
-
 
 class VersionState(NamedTuple):
     """One version of a variable."""
@@ -383,10 +380,11 @@ def _bins(bins: tuple[float, float, int]) -> tuple[float, float, int]:
         lower, upper, count = bins
         edges, count = (float(lower), float(upper)), operator.index(count)
     except (TypeError, ValueError):
-        count = 0
-    if not 0 < count <= BINS_MAX:
-        detail = f"accepted are the lower and the upper edge and 1 to {BINS_MAX} bins"
-        raise InvalidError(f"stage.reduce: bins = {bins!r}; {detail}")
+        count = -1
+    if not 0 <= count < 1 << 32:
+        raise InvalidError(
+            f"stage.reduce: bins = {bins!r}; accepted are the lower and the upper edge and the number of bins"
+        )
     return *edges, count
 
 

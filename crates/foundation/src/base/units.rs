@@ -47,8 +47,9 @@ impl Version {
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
-            1_000_000_000.. => (1e9, "s"),
-            1_000_000.. => (1e6, "ms"),
+            // What would be rounded up to 1000 of one unit is 1 of the next.
+            999_950_000.. => (1e9, "s"),
+            999_950.. => (1e6, "ms"),
             _ => (1e3, "µs"),
         };
         // Of a deadline that is shared among several waits somewhat less is left: four digits say enough.

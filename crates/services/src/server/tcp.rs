@@ -224,6 +224,7 @@ impl Connection {
         self.stream.bulk(into, Patience::of(STALL))?;
         let answer = match loan.commit(Patience::of(STALL)) {
             Ok(Committed::Now) => RemoteReply::Stored,
+            Ok(Committed::Covered) => RemoteReply::Covered,
             Ok(Committed::Before { by }) => RemoteReply::Known { by },
             Err(e) => RemoteReply::Failed(e),
         };

@@ -94,7 +94,7 @@ impl Staging {
             }
             Ok(Judged::Covered) => {
                 self.give_back(extent, ground, out);
-                return Reply::Stored { spare: None };
+                return Reply::Covered;
             }
             Err(e) => Err(e),
         };
@@ -186,8 +186,7 @@ impl Staging {
         match self.judge(&namespace, &key, (of, &region, &put, &layout)) {
             Ok(Judged::New) => {}
             Ok(Judged::Known { by }) => return Reply::Known { by },
-            // Its writer keeps it for nothing until the version is past.
-            Ok(Judged::Covered) => return Reply::Done,
+            Ok(Judged::Covered) => return Reply::Covered,
             Err(e) => return Reply::Failed(e),
         }
         if !address.starts_with("unix:") || address.len() > ADDRESS_MAX {

@@ -102,6 +102,8 @@ fn start_one(address: &str, within: Nanos, e: Error) -> Error {
 pub enum Committed {
     /// What was made is there now.
     Now,
+    /// Its cells were all there, in other regions.
+    Covered,
     /// The same region of that version was there before, and stays as it was.
     Before {
         /// Who put it.

@@ -111,6 +111,7 @@ impl Remote {
                 stream.bulk_out(bytes, with_grace(patience))?;
                 match answer(stream, patience)? {
                     RemoteReply::Stored => Ok((Ok(Committed::Now), true)),
+                    RemoteReply::Covered => Ok((Ok(Committed::Covered), true)),
                     RemoteReply::Known { by } => Ok((Ok(Committed::Before { by }), true)),
                     RemoteReply::Failed(e) => Ok((Err(e), true)),
                     other => Err(unexpected(&other)),

@@ -336,6 +336,7 @@ impl SharedLoan {
                 lock(&self.client.spares).extend(spare);
                 Ok(Committed::Now)
             }
+            Reply::Covered => Ok(Committed::Covered),
             Reply::Known { by } => Ok(Committed::Before { by }),
             other => Err(unexpected(&other)),
         }

@@ -150,6 +150,8 @@ pub enum RemoteReply {
     Room,
     /// To `Put`.
     Stored,
+    /// To `Put`: the cells are all there, in other regions.
+    Covered,
     /// To `Put`: this very region of the version was put before, and stays as it was.
     Known {
         /// By whom.

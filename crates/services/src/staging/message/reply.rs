@@ -137,6 +137,8 @@ pub enum Reply {
         /// By whom.
         by: String,
     },
+    /// To `Put` and `Refer` of a piece: its cells are all there, in other regions; it was not needed.
+    Covered,
     /// To `Abandon` and `Cancel`.
     Done,
     /// To `Wait`: the indices of the keys that are there.

@@ -102,6 +102,10 @@ impl Variable {
                     self.stage.kept().lock().entry(self.name.clone()).or_default().push(keeping);
                     done.push(Committed::Now);
                 }
+                Ok(Reply::Covered) => {
+                    keeper.delete(source, patience)?;
+                    done.push(Committed::Covered);
+                }
                 Ok(Reply::Known { by }) => {
                     keeper.delete(source, patience)?;
                     done.push(Committed::Before { by });
