@@ -439,3 +439,15 @@ fn a_large_put_that_waits_is_not_overtaken_for_ever() {
     service.ask(Request::Release { key: key("u", 0) });
     assert!(service.fill(large, "v", 0, 0, 60));
 }
+
+#[test]
+fn who_waits_for_a_task_in_vain_is_refused_where_the_policy_is_so() {
+    let when_full = WhenFull::Fail;
+    let mut service = Service::with_pattern(Config { when_full, ..config(4 * ROWS * ROW) });
+    service.put("u", 1, 0, 1);
+    service.define("v", Definition::new(DType::BYTES, Extents::new(&[64, ROW]).unwrap()));
+    let id = service.reserve("v", 0, 4 * ROWS);
+    assert!(service.answer(id).is_none(), "the task still writes");
+    service.work();
+    assert_eq!(refusal(service.answer(id)).0, Kind::Full);
+}
