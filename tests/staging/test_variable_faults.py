@@ -231,7 +231,9 @@ def test_replicas_make_room_for_what_is_put() -> None:
             assert (u.get(version=version, layout="left") == values(version).reshape(u.shape)).all()
 
 
-def test_a_writer_that_is_ahead_is_not_stopped_by_replicas_of_what_is_unfinished(outside: tuple[object, str, str]) -> None:
+def test_a_writer_that_is_ahead_is_not_stopped_by_replicas_of_what_is_unfinished(
+    outside: tuple[object, str, str],
+) -> None:
     half = np.ones((1, 1 << 18))
     with Client(outside[1]) as client, Client(outside[1]) as reader:
         u = client.define("u", (2, 1 << 18), "f8", keep_last=2)
