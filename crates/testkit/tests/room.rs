@@ -376,12 +376,13 @@ fn who_waits_because_the_spill_file_is_full_is_told_so() {
 fn who_waits_for_a_version_that_is_dropped_is_told_at_once() {
     let when_full = WhenFull::DropOldest;
     let mut service = Service::new(Config { when_full, ..config(2 * ROWS * ROW) });
-    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    let extents = Extents::new(&[ROWS, ROW]).unwrap();
+    ["u", "v"].iter().for_each(|u| service.define(u, Definition::new(DType::BYTES, extents)));
     service.put("u", 0, 0, 1);
     let waits = service.get(0, None, None);
     assert!(service.answer(waits).is_none());
-    service.put("u", 1, 0, ROWS);
-    service.put("u", 2, 0, ROWS);
+    service.put("v", 0, 0, ROWS);
+    service.put("v", 1, 0, ROWS);
     let asks = service.get(0, None, None);
     for id in [waits, asks] {
         let (kind, text) = refusal(service.answer(id));
