@@ -231,6 +231,39 @@ def test_replicas_make_room_for_what_is_put() -> None:
             assert (u.get(version=version, layout="left") == values(version).reshape(u.shape)).all()
 
 
+def test_a_writer_that_is_ahead_is_not_stopped_by_replicas_of_what_is_unfinished(
+    outside: tuple[object, str, str],
+) -> None:
+    half = np.ones((1, 1 << 18))
+    with Client(outside[1]) as client, Client(outside[1]) as reader:
+        u = client.define("u", (2, 1 << 18), "f8", keep_last=2)
+        for row in (0, 1):
+            u.put(half, version=0, lower=(row, 0))
+        reader.open("u").get(version=0, layout="left")
+        for row in (0, 1):
+            for version in range(1, 17):
+                u.put(half, version=version, lower=(row, 0), timeout_s=30)
+        assert (u.get(version=16, layout="left") == 1).all()
+
+
+@pytest.mark.parametrize("kind", ["arrays", "versions"])
+def test_what_a_full_file_cannot_take_is_dropped_where_the_policy_is_so(tmp_path: Path, kind: str) -> None:
+    with (
+        Server(memory_limit_bytes=LIMIT, when_full="drop_oldest", spill=(tmp_path, 2 << 20)) as server,
+        Client(server.address) as client,
+    ):
+        u = client.define("u", CELLS, "f8")
+        for version in range(20):
+            if kind == "arrays":
+                client.put("a", values(version), version=version, timeout_s=30)
+            else:
+                u.put(values(version), version=version, timeout_s=30)
+        stats = server.stats()
+        assert stats["dropped"] >= 10 and stats["entries"] >= 8
+        newest = client.get("a", version=19) if kind == "arrays" else u.get(version=19)
+        assert (newest == values(19)).all()
+
+
 def open_files(folder: Path) -> list[str]:
     """Files below `folder` that this process has open, by the kernel's names."""
     names = []

@@ -386,12 +386,13 @@ fn who_waits_because_the_spill_file_is_full_is_told_so() {
 fn who_waits_for_a_version_that_is_dropped_is_told_at_once() {
     let when_full = WhenFull::DropOldest;
     let mut service = Service::new(Config { when_full, ..config(2 * ROWS * ROW) });
-    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    let extents = Extents::new(&[ROWS, ROW]).unwrap();
+    ["u", "v"].iter().for_each(|u| service.define(u, Definition::new(DType::BYTES, extents)));
     service.put("u", 0, 0, 1);
     let waits = service.get(0, None, None);
     assert!(service.answer(waits).is_none());
-    service.put("u", 1, 0, ROWS);
-    service.put("u", 2, 0, ROWS);
+    service.put("v", 0, 0, ROWS);
+    service.put("v", 1, 0, ROWS);
     let asks = service.get(0, None, None);
     for id in [waits, asks] {
         let (kind, text) = refusal(service.answer(id));
@@ -448,4 +449,16 @@ fn a_large_put_that_waits_is_not_overtaken_for_ever() {
     assert!(service.fill(begun, "u", 1, 1, 1), "its end could make room");
     service.ask(Request::Release { key: key("u", 0) });
     assert!(service.fill(large, "v", 0, 0, 60));
+}
+
+#[test]
+fn who_waits_for_a_task_in_vain_is_refused_where_the_policy_is_so() {
+    let when_full = WhenFull::Fail;
+    let mut service = Service::with_pattern(Config { when_full, ..config(4 * ROWS * ROW) });
+    service.put("u", 1, 0, 1);
+    service.define("v", Definition::new(DType::BYTES, Extents::new(&[64, ROW]).unwrap()));
+    let id = service.reserve("v", 0, 4 * ROWS);
+    assert!(service.answer(id).is_none(), "the task still writes");
+    service.work();
+    assert_eq!(refusal(service.answer(id)).0, Kind::Full);
 }

@@ -91,6 +91,11 @@ mod tests {
         assert_eq!(Bytes(64 << 20).to_string(), "64 MiB");
         assert_eq!(Nanos(2_500_000_000).to_string(), "2.5 s");
         assert_eq!(Nanos(250_000_000).to_string(), "250 ms");
+        assert_eq!(Nanos(299_999_910).to_string(), "300 ms");
+        assert_eq!(Nanos(999_999_950).to_string(), "1 s");
+        assert_eq!(Nanos(1_234_567).to_string(), "1.235 ms");
+        assert_eq!(Nanos(3_600_000_000_000).to_string(), "3600 s");
+        assert_eq!(Nanos(0).to_string(), "0 µs");
     }
 
     #[test]

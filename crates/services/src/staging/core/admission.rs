@@ -59,9 +59,7 @@ impl Staging {
         }
         let coming = self.spill_for(bytes, ground, out) || !self.abandoned.is_empty();
         if self.config.when_full == WhenFull::Fail && !coming {
-            let detail =
-                format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
-            return Some(refused(Kind::Full, "stage.put", detail));
+            return Some(self.no_room(bytes));
         }
         if self.queue.iter().filter(|r| r.peer == peer).count() >= self.config.waits_per_client {
             let detail = format!("{} puts of this client wait already", self.config.waits_per_client);
@@ -85,7 +83,12 @@ impl Staging {
             || self.queue.iter().any(|r| (r.peer, r.id) == (peer, id))
     }
 
-    pub(super) fn fullness(&self) -> String {
+    fn no_room(&self, bytes: Bytes) -> Reply {
+        let detail = format!("no room for {bytes}: {}; delete versions or raise the limit", self.fullness());
+        refused(Kind::Full, "stage.put", detail)
+    }
+
+    fn fullness(&self) -> String {
         let stats = self.stats();
         let file = match self.config.spill {
             Some(all) => format!(
@@ -283,8 +286,14 @@ impl Staging {
                 None => self.store.release(extent),
             }
         }
-        if let Some(first) = self.queue.front() {
-            self.spill_for(first.bytes, ground, out);
+        let Some(bytes) = self.queue.front().map(|first| first.bytes) else { return };
+        let coming = self.spill_for(bytes, ground, out) || !self.abandoned.is_empty();
+        if self.config.when_full == WhenFull::Fail && !coming {
+            // They waited for tasks, and these have not made room enough.
+            for Reservation { peer, id, bytes, deadline, .. } in std::mem::take(&mut self.queue) {
+                self.deadlines.remove(&(deadline, peer, id));
+                out.push(Output::Send { to: peer, id, reply: self.no_room(bytes) });
+            }
         }
     }
 

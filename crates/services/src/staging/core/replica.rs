@@ -18,6 +18,9 @@ use thalweg_foundation::{Bytes, Version};
 /// How many versions behind the one that was read are prepared, when they were put before there was a pattern.
 const PREPARED_BEHIND: usize = 4;
 
+/// How useful a replica is: how new its version is, whether it is ready, and how often it was read.
+type Rank = (u64, bool, u64);
+
 /// A region in another layout.
 #[derive(Debug)]
 pub(super) struct Replica {
@@ -354,7 +357,6 @@ impl Staging {
         if self.stats.replica_bytes == 0 {
             return false;
         }
-        type Rank = (u64, bool, u64);
         let mut least: Option<(Rank, VariablePlace, Version, u64)> = None;
         for (place, variable) in &self.variables {
             for (version, instance) in &variable.versions {
