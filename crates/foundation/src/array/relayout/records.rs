@@ -70,7 +70,7 @@ impl RecordPlan {
     pub fn new(fields: &[FieldSpan], count: u64, from: Arrangement, to: Arrangement) -> Result<RecordPlan> {
         let end = checked(fields, &[from, to])?;
         let groups = grouped(fields);
-        let per_block = if groups.len() == 1 { count } else { (BLOCK / end.max(1)).clamp(1, count.max(1)) };
+        let per_block = if groups.len() == 1 { count } else { (BLOCK / end.max(1)).max(1).min(count) };
         let blocks = count.checked_div(per_block).unwrap_or(0);
         let plan = |group: &[FieldSpan], records: u64| {
             let size = group[0].size;
