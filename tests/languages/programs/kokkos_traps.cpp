@@ -74,6 +74,8 @@ static void layouts(const std::string& name) {
   Staged<Stage> staged(name, 3, 4);
   fill(from);
   Kokkos::deep_copy(staged, from);
+  // A loop that forgets set_version must not stage its first step for ever.
+  THROWS(Kind::exists, "was put before by", Kokkos::deep_copy(staged, from));
   fill(from, 1000);  // the source may be changed at once
   Kokkos::deep_copy(to, staged);
   TRUE(filled(to));
