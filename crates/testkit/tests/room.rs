@@ -338,6 +338,27 @@ fn a_busy_server_is_not_waited_for() {
 }
 
 #[test]
+fn a_reduction_that_takes_too_long_is_told_so_in_time() {
+    let mut service = Service::new(config(16 * ROWS * ROW));
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    service.put("u", 0, 0, ROWS);
+    let reduce = |service: &mut Service, within| {
+        let (which, wish) = (Which::Exactly(Version(0)), Wish::Summary { bins: None });
+        let (of, region) = (service.prints["u"], rows(0, ROWS));
+        service.post(Request::Get { name: name("u"), of, which, region, wish, within })
+    };
+    let (timed, at_once) = (reduce(&mut service, Nanos(1000)), reduce(&mut service, Nanos(0)));
+    service.now = service.now.after(Nanos(1000));
+    service.step(Input::Tick);
+    let (kind, text) = refusal(service.answer(timed));
+    assert_eq!((kind, text.contains("2 tasks are under way")), (Kind::Timeout, true), "{text}");
+    assert!(service.answer(at_once).is_none(), "who waits for no other put waits for the numbers");
+    service.work();
+    assert!(service.answer(timed).is_none(), "one answer is enough");
+    assert!(service.answer(at_once).is_some());
+}
+
+#[test]
 fn what_a_full_spill_file_cannot_take_is_dropped_where_the_policy_is_so() {
     let version = ROWS * ROW;
     for leased in [false, true] {

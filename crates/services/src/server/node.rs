@@ -99,6 +99,13 @@ pub(super) fn start(host: Arc<Host>, listener: Listener) -> Result<JoinHandle<()
     thread.spawn(move || serving.run()).map_err(|e| Error::io("server", e))
 }
 
+// However the thread ends, nobody waits for its answers: over TCP too the service is gone.
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.host.close();
+    }
+}
+
 impl Serving {
     fn run(mut self) {
         let mut events: Vec<Event> = Vec::new();

@@ -315,6 +315,10 @@ impl Staging {
                 refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer))
             } else if let Some(get) = self.forget_get((peer, id)) {
                 self.too_late(&get, peer)
+            } else if self.forget_summaries(|asker| asker == (peer, id)) {
+                let detail =
+                    format!("the numbers were not made in time: {} tasks are under way", self.tasks.len());
+                refused(Kind::Timeout, "stage.reduce", detail)
             } else if let Some(wait) = self.describing.remove(&(peer, id)) {
                 refused(Kind::Timeout, "stage.open", self.still_undefined(&wait, peer))
             } else {

@@ -62,7 +62,7 @@ impl Staging {
         ground: &mut dyn Ground,
         out: &mut Vec<Output>,
     ) -> Option<Reply> {
-        if self.is_pending(peer, id) || self.is_summarising(peer, id) {
+        if self.is_pending(peer, id) || self.summaries().any(|(asker, _)| asker == (peer, id)) {
             return None;
         }
         if let Err(e) = self.may_get(&place, of, &region, &wish) {
@@ -76,7 +76,10 @@ impl Staging {
                 self.look_ahead(&get, new, &reply, ground, out);
                 return Some(reply);
             }
-            Now::Working => return None,
+            Now::Working => {
+                self.time_summary((peer, id), &get);
+                return None;
+            }
             Now::Wait => {}
         }
         if let Err(e) = self.may_wait(peer, "stage.get") {
@@ -173,6 +176,7 @@ impl Staging {
                 }
                 Now::Working => {
                     self.forget_get(id);
+                    self.time_summary(id, &get);
                 }
                 Now::Wait => {
                     self.gets.insert(id, get);
@@ -194,6 +198,19 @@ impl Staging {
         }
     }
 
+    /// From now on a task makes the numbers that `get` wants; who does not wait at all has them when they come.
+    fn time_summary(&mut self, id: Id, get: &Get) {
+        let due = Some(get.deadline).filter(|due| *due > get.asked);
+        for running in self.tasks.values_mut() {
+            if let Running::Summarising { asker: Some((asker, until)), .. } = running {
+                if *asker == id {
+                    *until = due;
+                    self.deadlines.extend(due.map(|due| (due, id.0, id.1)));
+                }
+            }
+        }
+    }
+
     /// Takes a get out of those that wait.
     pub(super) fn forget_get(&mut self, id: Id) -> Option<Get> {
         let get = self.gets.remove(&id)?;
@@ -202,12 +219,6 @@ impl Staging {
             variable.gets.remove(&id);
         }
         Some(get)
-    }
-
-    fn is_summarising(&self, peer: PeerId, id: u64) -> bool {
-        let same =
-            |t: &Running| matches!(t, Running::Summarising { peer: p, id: i, .. } if (*p, *i) == (peer, id));
-        self.tasks.values().any(same)
     }
 
     /// What can be said to `get`; `only`: no other version has changed since it was asked last.
@@ -248,7 +259,7 @@ impl Staging {
                 }
                 let (parts, pins) = taken(instance, &get.region, std::slice::from_ref(&get.region));
                 let cell = variable.definition.cell.clone();
-                let running = Running::Summarising { peer: id.0, id: id.1, version, pins };
+                let running = Running::Summarising { asker: Some((id, None)), version, pins };
                 let number = self.begin(running);
                 out.push(Output::Work { number, task: Task::Summarise { cell, parts, bins } });
                 Now::Working

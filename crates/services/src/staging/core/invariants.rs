@@ -85,7 +85,8 @@ impl Staging {
         };
         let served = self.queue.iter().enumerate().all(|(n, r)| !(fits(r) && self.may_pass(&r.owner, n)));
         ensure(served, || "there is room, and somebody waits for it".into())?;
-        let waits = self.queue.len() + self.waiting.len() + self.gets.len() + self.describing.len();
+        let summed = self.summaries().filter(|(_, due)| due.is_some()).count();
+        let waits = self.queue.len() + self.waiting.len() + self.gets.len() + self.describing.len() + summed;
         ensure(self.deadlines.len() == waits, || "a deadline without a wait".into())
     }
 

@@ -205,6 +205,7 @@ impl Staging {
             self.forget_get(id);
         });
         self.describing.retain(|id, _| id.0 != peer);
+        self.forget_summaries(|(asker, _)| asker == peer);
         self.deadlines.retain(|(_, p, _)| *p != peer);
         self.writer_left(peer, &left.namespace, &name);
         self.sweep(ground);
@@ -246,6 +247,7 @@ impl Staging {
                 self.queue.retain(|r| (r.peer, r.id) != (from, request));
                 self.waiting.remove(from, request);
                 self.forget_get((from, request));
+                self.forget_summaries(|asker| asker == (from, request));
                 self.describing.remove(&(from, request));
                 self.deadlines.retain(|(_, p, i)| (*p, *i) != (from, request));
                 // Who waited behind it may fit.

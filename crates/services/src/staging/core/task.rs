@@ -3,10 +3,11 @@
 use super::super::message::{Bins, Reduction, Reply};
 use super::pool::Extent;
 use super::state::{refused, Owner, VariablePlace};
-use super::{Ground, Output, PeerId, Staging};
+use super::waiting::Id;
+use super::{Ground, Output, Staging};
 use thalweg_foundation::array::{Cell, Layout, Region};
 use thalweg_foundation::sync::Ticket;
-use thalweg_foundation::{Bytes, Error, Kind, Result, Version};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result, Version};
 
 /// While so many tasks are to be done no replica is made: a get takes the originals, as a busy server is never waited for.
 const BUSY: usize = 128;
@@ -81,7 +82,12 @@ pub(super) enum Running {
     /// Something is moved into the spill file.
     Moving { owner: Owner, ticket: Ticket, to: Extent },
     /// Numbers are made for a client.
-    Summarising { peer: PeerId, id: u64, version: Version, pins: Vec<Ticket> },
+    Summarising {
+        /// Who waits for them, and until when; none when nobody does any more.
+        asker: Option<(Id, Option<Nanos>)>,
+        version: Version,
+        pins: Vec<Ticket>,
+    },
 }
 
 impl Staging {
@@ -116,6 +122,28 @@ impl Staging {
         number
     }
 
+    /// Those who wait for numbers, and until when.
+    pub(super) fn summaries(&self) -> impl Iterator<Item = (Id, Option<Nanos>)> + '_ {
+        self.tasks.values().filter_map(|running| match running {
+            Running::Summarising { asker, .. } => *asker,
+            _ => None,
+        })
+    }
+
+    /// Nobody of those that `gone` says waits for numbers any more; whether one did.
+    pub(super) fn forget_summaries(&mut self, gone: impl Fn(Id) -> bool) -> bool {
+        let mut any = false;
+        for running in self.tasks.values_mut() {
+            if let Running::Summarising { asker, .. } = running {
+                if let Some(((peer, id), due)) = asker.take_if(|(id, _)| gone(*id)) {
+                    due.map(|due| self.deadlines.remove(&(due, peer, id)));
+                    any = true;
+                }
+            }
+        }
+        any
+    }
+
     /// A task has come to its end.
     pub(super) fn done(
         &mut self,
@@ -136,7 +164,7 @@ impl Staging {
             Running::Moving { owner, ticket, to } => {
                 self.moved(&owner, ticket, to, written, ground);
             }
-            Running::Summarising { peer, id, version, pins } => {
+            Running::Summarising { asker, version, pins } => {
                 pins.into_iter().for_each(|ticket| self.store.unpin(ticket));
                 self.sweep(ground);
                 let reply = match outcome {
@@ -144,8 +172,9 @@ impl Staging {
                     Outcome::Failed(e) => Reply::Failed(e),
                     Outcome::Written => refused(Kind::Protocol, "stage.reduce", "a task without an answer"),
                 };
-                if self.peers.contains_key(&peer) {
-                    out.push(Output::Send { to: peer, id, reply });
+                if let Some(((to, id), due)) = asker {
+                    due.map(|due| self.deadlines.remove(&(due, to, id)));
+                    out.push(Output::Send { to, id, reply });
                 }
             }
         }
