@@ -473,6 +473,39 @@ fn a_large_put_that_waits_is_not_overtaken_for_ever() {
 }
 
 #[test]
+fn a_writer_far_ahead_leaves_the_others_the_memory_that_they_need() {
+    let (version, quarter) = (ROWS * ROW, ROWS / 4);
+    let mut service = Service::new(Config { replicas: Bytes(0), ..config(8 * version) });
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    service.put("u", 0, 0, ROWS);
+    service.ask(Request::Release { key: key("u", 0) });
+    let ahead = (1..).take_while(|version| {
+        let id = service.reserve("u", *version, quarter);
+        service.fill(id, "u", *version, 0, quarter)
+    });
+    assert_eq!(ahead.count(), 8, "each of them can be brought to its end");
+    for rank in 1..4 {
+        for version in 1..=8 {
+            service.put("u", version, rank * quarter, quarter);
+        }
+    }
+    service.ask(Request::Release { key: key("u", 1) });
+    let waiting = service.answers.len();
+    assert_eq!(waiting, 1, "the ninth goes on as soon as a version is let go");
+}
+
+#[test]
+fn versions_that_never_become_complete_keep_nothing_from_others() {
+    let mut service = Service::new(Config { replicas: Bytes(0), ..config(8 * ROWS * ROW) });
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    service.put("u", 0, 0, ROWS);
+    service.ask(Request::Release { key: key("u", 0) });
+    service.put("u", 1, 0, 1);
+    service.ask(Request::Release { key: key("u", 1) });
+    (2..60).for_each(|version| service.put("u", version, 0, 1));
+}
+
+#[test]
 fn who_waits_for_a_task_in_vain_is_refused_where_the_policy_is_so() {
     let when_full = WhenFull::Fail;
     let mut service = Service::with_pattern(Config { when_full, ..config(4 * ROWS * ROW) });

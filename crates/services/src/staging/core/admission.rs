@@ -124,6 +124,30 @@ impl Staging {
         is_begun || self.queue.iter().take(n).all(|r| r.overtaken < OVERTAKEN_MAX)
     }
 
+    /// Bytes that must stay free when a version of a variable is begun, so that those that were begun before, and itself, can
+    /// be brought to their end: a writer that is far ahead of the others would take the memory that they need.
+    pub(super) fn kept_for_begun(&self, owner: &Owner) -> u128 {
+        let Owner::Instance(place, version) = owner else { return 0 };
+        let Some(variable) = self.variables.get(place) else { return 0 };
+        if self.config.when_full != WhenFull::Block || variable.versions.contains_key(version) {
+            return 0;
+        }
+        (variable.lacking() + variable.usual) * u128::from(variable.definition.cell.dtype().size())
+    }
+
+    /// Whether a put of `bytes` leaves so much. What replicas take counts as free: they give way.
+    pub(super) fn leaves_room(&self, bytes: Bytes, owner: &Owner) -> bool {
+        let kept = self.kept_for_begun(owner);
+        if kept == 0 {
+            return true;
+        }
+        let stats = self.stats();
+        let all = u128::from(self.config.limit.0) + self.config.spill.map_or(0, |file| u128::from(file.0));
+        let taken = u128::from(stats.entry_bytes + stats.granted_bytes + stats.retired_bytes);
+        // Its own first piece is part of what it will lack.
+        taken + kept.max(u128::from(bytes.0)) <= all
+    }
+
     /// Room for one who stands behind `n` others that wait.
     fn room_behind(
         &mut self,
@@ -132,8 +156,10 @@ impl Staging {
         owner: &Owner,
         ground: &mut dyn Ground,
     ) -> Option<Extent> {
-        let extent =
-            if self.may_pass(owner, n) { self.room(bytes, owner.array(), ground)? } else { return None };
+        if !(self.may_pass(owner, n) && self.leaves_room(bytes, owner)) {
+            return None;
+        }
+        let extent = self.room(bytes, owner.array(), ground)?;
         self.queue.iter_mut().take(n).for_each(|r| r.overtaken += 1);
         Some(extent)
     }
@@ -273,7 +299,8 @@ impl Staging {
             let fits = Pool::rounded(bytes) < too_large;
             let room = if fits { self.room_behind(at, bytes, &owner, ground) } else { None };
             let Some(extent) = room else {
-                if fits && self.may_pass(&owner, at) && !self.is_crowded(owner.array()) {
+                let only_memory = self.may_pass(&owner, at) && self.leaves_room(bytes, &owner);
+                if fits && only_memory && !self.is_crowded(owner.array()) {
                     too_large = Pool::rounded(bytes);
                 }
                 at += 1;
@@ -303,13 +330,19 @@ impl Staging {
         {
             self.deadlines.remove(&(at, peer, id));
             let reply = if let Some(n) = self.queue.iter().position(|r| (r.peer, r.id) == (peer, id)) {
+                let kept = self.kept_for_begun(&self.queue[n].owner);
                 let waited = self.queue.remove(n).map(|r| (r.bytes, r.deadline.since(r.asked)));
                 let (bytes, within) = waited.unwrap_or_default();
                 let before = match n {
                     0 => String::new(),
                     n => format!("; {n} earlier puts wait in front"),
                 };
-                let detail = format!("no room for {bytes} within {within}: {}{before}", self.fullness());
+                let kept = match kept {
+                    0 => String::new(),
+                    kept => format!(", {} are kept for what begun versions lack", Bytes(kept as u64)),
+                };
+                let detail =
+                    format!("no room for {bytes} within {within}: {}{kept}{before}", self.fullness());
                 refused(Kind::Timeout, "stage.put", detail)
             } else if let Some(waiter) = self.waiting.remove(peer, id) {
                 refused(Kind::Timeout, "stage.wait", self.still_missing(&waiter, peer))

@@ -83,7 +83,10 @@ impl Staging {
         let fits = |r: &Reservation| {
             Pool::rounded(r.bytes) <= self.store.largest().0 && !self.is_crowded(r.owner.array())
         };
-        let served = self.queue.iter().enumerate().all(|(n, r)| !(fits(r) && self.may_pass(&r.owner, n)));
+        let served =
+            self.queue.iter().enumerate().all(|(n, r)| {
+                !(fits(r) && self.may_pass(&r.owner, n) && self.leaves_room(r.bytes, &r.owner))
+            });
         ensure(served, || "there is room, and somebody waits for it".into())?;
         let summed = self.summaries().filter(|(_, due)| due.is_some()).count();
         let waits = self.queue.len() + self.waiting.len() + self.gets.len() + self.describing.len() + summed;

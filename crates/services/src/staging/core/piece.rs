@@ -257,6 +257,12 @@ impl Staging {
         out: &mut Vec<Output>,
     ) {
         self.serve_gets(place, Some(version), ground, out);
+        if let Some(variable) = self.variables.get_mut(place) {
+            let instance = variable.versions.get(&version);
+            if let Some(instance) = instance.filter(|i| i.is_complete(&variable.definition, &variable.part)) {
+                variable.usual = instance.covered;
+            }
+        }
         let overdue = self.variables.get(place).map(super::variable::Variable::overdue).unwrap_or_default();
         if let Some(newest) = overdue.last().copied() {
             overdue.into_iter().for_each(|old| {
@@ -339,6 +345,9 @@ impl Staging {
         let Some(variable) = self.variables.get_mut(place) else { return false };
         let Some(instance) = variable.versions.remove(&version) else { return false };
         variable.past.add(version);
+        if !instance.is_complete(&variable.definition, &variable.part) {
+            variable.usual = 0;
+        }
         self.by_age.remove(&instance.age);
         for piece in instance.pieces {
             if let Rests::Here(stored) = piece.rests {

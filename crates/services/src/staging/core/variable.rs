@@ -16,6 +16,9 @@ use thalweg_foundation::{Result, Version};
 /// Released versions that are remembered one by one.
 const RELEASED_MAX: usize = 1024;
 
+/// Versions that are looked at for what they lack.
+const LACKING_MAX: usize = 1024;
+
 /// Where a piece's bytes are.
 #[derive(Clone, Debug)]
 pub(super) enum Rests {
@@ -210,6 +213,8 @@ pub(super) struct Variable {
     pub versions: BTreeMap<Version, Instance>,
     pub past: Past,
     pub patterns: Patterns<Layout>,
+    /// Cells of a version when one was last complete; 0: none was, or one has been let go since that never was.
+    pub usual: u128,
     /// Gets that wait for cells of it.
     pub gets: BTreeSet<Id>,
 }
@@ -232,6 +237,7 @@ impl Variable {
             versions: BTreeMap::new(),
             past: Past::default(),
             patterns: Patterns::default(),
+            usual: 0,
             gets: BTreeSet::new(),
         }
     }
@@ -254,6 +260,13 @@ impl Variable {
             return Vec::new();
         };
         self.versions.range(..*oldest).map(|(version, _)| *version).collect()
+    }
+
+    /// Cells that the versions that are begun will lack until they are as complete as others were; of the newest ones.
+    pub fn lacking(&self) -> u128 {
+        let newest = self.versions.values().rev().take(LACKING_MAX);
+        let begun = newest.filter(|i| !i.is_complete(&self.definition, &self.part));
+        begun.map(|i| self.usual.saturating_sub(i.covered)).sum()
     }
 
     pub fn habits(&self) -> Vec<Habit> {
