@@ -124,15 +124,15 @@ impl Staging {
         is_begun || self.queue.iter().take(n).all(|r| r.overtaken < OVERTAKEN_MAX)
     }
 
-    /// Bytes that must stay free when a version of a variable is begun, so that those that were begun before, and itself, can
-    /// be brought to their end: a writer that is far ahead of the others would take the memory that they need.
+    /// Bytes that must stay free when a version of a variable is begun, so that those that were begun before it can be brought
+    /// to their end: a writer that is far ahead of the others would take the memory that they need.
     pub(super) fn kept_for_begun(&self, owner: &Owner) -> u128 {
         let Owner::Instance(place, version) = owner else { return 0 };
         let Some(variable) = self.variables.get(place) else { return 0 };
         if self.config.when_full != WhenFull::Block || variable.versions.contains_key(version) {
             return 0;
         }
-        (variable.lacking() + variable.usual) * u128::from(variable.definition.cell.dtype().size())
+        variable.lacking() * u128::from(variable.definition.cell.dtype().size())
     }
 
     /// Whether a put of `bytes` leaves so much. What replicas take counts as free: they give way.
@@ -144,8 +144,7 @@ impl Staging {
         let stats = self.stats();
         let all = u128::from(self.config.limit.0) + self.config.spill.map_or(0, |file| u128::from(file.0));
         let taken = u128::from(stats.entry_bytes + stats.granted_bytes + stats.retired_bytes);
-        // Its own first piece is part of what it will lack.
-        taken + kept.max(u128::from(bytes.0)) <= all
+        taken + u128::from(bytes.0) + kept <= all
     }
 
     /// Room for one who stands behind `n` others that wait.

@@ -262,11 +262,14 @@ impl Variable {
         self.versions.range(..*oldest).map(|(version, _)| *version).collect()
     }
 
-    /// Cells that the versions that are begun will lack until they are as complete as others were; of the newest ones.
+    /// Cells that versions which are begun will lack until they are as complete as others were: as many of the oldest as must
+    /// be complete before one is let go.
     pub fn lacking(&self) -> u128 {
         let newest = self.versions.values().rev().take(LACKING_MAX);
         let begun = newest.filter(|i| !i.is_complete(&self.definition, &self.part));
-        begun.map(|i| self.usual.saturating_sub(i.covered)).sum()
+        let lacks: Vec<u128> = begun.map(|i| self.usual.saturating_sub(i.covered)).collect();
+        let first = self.definition.keep_last.unwrap_or(1) as usize + 1;
+        lacks.iter().rev().take(first).sum()
     }
 
     pub fn habits(&self) -> Vec<Habit> {
