@@ -4,11 +4,11 @@ use crate::arrays::{array_over, cell_of, dtype_of, is_writeable, over, seen, sha
 use crate::failure::raised;
 use crate::server::stats_dict;
 use crate::variable::{Slot, Variable};
-use crate::waiting::{seconds, waiting};
+use crate::waiting::{guarded, seconds, waiting};
 use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use thalweg::{
     Definition, Error, Extents, Identity, Key, Kind, Layout, Name, Nanos, Patience, Shape, Stage, Stats,
     Target, Version,
@@ -39,16 +39,16 @@ pub fn closed() -> PyErr {
 
 impl Client {
     fn stage(&self) -> PyResult<Stage> {
-        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        stage.clone().ok_or_else(closed)
+        guarded(&self.stage, |stage| stage.clone()).ok_or_else(closed)
     }
 
     /// Remembers a variable, which ends with this client.
     fn opened(&self, variable: thalweg::Variable) -> Variable {
         let variable = Variable::of(variable);
-        let mut all = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|slot| slot.strong_count() > 0);
-        all.push(Arc::downgrade(variable.slot()));
+        guarded(&self.variables, |all| {
+            all.retain(|slot| slot.strong_count() > 0);
+            all.push(Arc::downgrade(variable.slot()));
+        });
         variable
     }
 
@@ -265,9 +265,9 @@ impl Client {
     }
 
     fn close(&self, py: Python<'_>) {
-        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let slots = std::mem::take(&mut *self.variables.lock().unwrap_or_else(PoisonError::into_inner));
-        let end = |slot: Arc<Slot>| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let stage = guarded(&self.stage, Option::take);
+        let slots = guarded(&self.variables, std::mem::take);
+        let end = |slot: Arc<Slot>| guarded(&slot, Option::take);
         let variables: Vec<_> = slots.iter().filter_map(Weak::upgrade).filter_map(end).collect();
         py.detach(|| drop((stage, variables)));
     }
@@ -294,7 +294,7 @@ impl Loan {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         waiting(py, PROMPT, |patience: Patience<'_>| {
-            self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience).map(drop)
+            guarded(&self.loan, |loan| loan.commit(patience)).map(drop)
         })
     }
 }

@@ -1,10 +1,11 @@
 //! `thalweg._native.Server`.
 
 use crate::failure::raised;
+use crate::waiting::guarded;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use thalweg::{Bytes, Error, Kind, Settings, Spill, Stats, WhenFull};
 
 #[pyclass(frozen)]
@@ -68,15 +69,13 @@ impl Server {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*server {
-            Some(server) => stats_dict(py, &server.stats()),
-            None => Err(raised(Error::new(Kind::Gone, "server", "it has been closed"))),
-        }
+        let stats = guarded(&self.server, |server| server.as_ref().map(|server| server.stats()));
+        let closed = || raised(Error::new(Kind::Gone, "server", "it has been closed"));
+        stats_dict(py, &stats.ok_or_else(closed)?)
     }
 
     fn close(&self, py: Python<'_>) {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let server = guarded(&self.server, Option::take);
         py.detach(|| drop(server));
     }
 }

@@ -3,12 +3,12 @@
 use crate::arrays::{is_writeable, seen_cells, strided_over, Address, Seen};
 use crate::client::{closed, PROMPT};
 use crate::failure::raised;
-use crate::waiting::{seconds, waiting, waiting_while};
+use crate::waiting::{guarded, seconds, waiting, waiting_while};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
 use pyo3::IntoPyObjectExt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use thalweg::{
     Bins, Definition, Error, Extents, Kind, Layout, Lying, Nanos, Number, Patience, Records, Region, Shape,
     Strategy, Sum, Version, Which,
@@ -100,8 +100,7 @@ impl Variable {
     }
 
     fn open(&self) -> PyResult<Arc<thalweg::Variable>> {
-        let slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.clone().ok_or_else(closed)
+        guarded(&self.slot, |slot| slot.clone()).ok_or_else(closed)
     }
 
     fn region(&self, operation: &str, lower: &[u64], extent: &[u64]) -> PyResult<Region> {
@@ -284,7 +283,7 @@ impl Variable {
 
     /// Ends it: its calls that wait in other threads, and all that come, are told that the client has been closed.
     fn end(&self, py: Python<'_>) {
-        let variable = self.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let variable = guarded(&self.slot, Option::take);
         py.detach(|| drop(variable));
     }
 
@@ -373,29 +372,27 @@ pub struct RegionLoan {
 impl RegionLoan {
     fn array<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let this = slf.get();
-        let (shape, start, fields, strides) = {
-            let mut loan = this.loan.lock().unwrap_or_else(PoisonError::into_inner);
-            let start = loan.start();
-            let (shape, layout, region) = (*loan.shape(), *loan.layout(), *loan.region());
-            let cell = &this.variable.definition().cell;
-            let inside = region.seen_from(region.lower());
-            let mut fields = Vec::new();
-            if layout.records() == Records::Arrays {
-                let parts = cell.components(&shape, &layout, &inside, true);
-                for (field, part) in cell.fields().iter().zip(parts) {
-                    // SAFETY: the loan holds the packed fields behind each other.
-                    let at = unsafe { start.offset(part.offset as isize) }.cast_const();
-                    fields.push((field.name.as_str().to_string(), at, field.dtype, part.strides));
-                }
-            }
-            (shape, start, fields, layout.strides(&shape))
+        // Without the GIL: a commit in another thread holds the lock while it waits, and takes the GIL now and then.
+        let lies = |loan: &mut thalweg::RegionLoan| {
+            (*loan.shape(), *loan.layout(), *loan.region(), Address(loan.start() as usize))
         };
+        let (shape, layout, region, Address(start)) = slf.py().detach(|| guarded(&this.loan, lies));
+        let start = start as *mut u8;
+        let cell = &this.variable.definition().cell;
+        let mut fields = Vec::new();
+        if layout.records() == Records::Arrays {
+            let parts = cell.components(&shape, &layout, &region.seen_from(region.lower()), true);
+            for (field, part) in cell.fields().iter().zip(parts) {
+                // SAFETY: the loan holds the packed fields behind each other.
+                let at = unsafe { start.offset(part.offset as isize) }.cast_const();
+                fields.push((field.name.as_str().to_string(), at, field.dtype, part.strides));
+            }
+        }
+        let strides = layout.strides(&shape);
         arrays(slf.as_any(), &shape, (start, &strides), fields, true)
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        waiting(py, PROMPT, |patience| {
-            self.loan.lock().unwrap_or_else(PoisonError::into_inner).commit(patience)
-        })
+        waiting(py, PROMPT, |patience| guarded(&self.loan, |loan| loan.commit(patience)))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::raised;
 use pyo3::prelude::*;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use thalweg::{Error, Kind, Nanos, Patience, Result};
 
 /// A time-out in seconds as Python gives it.
@@ -12,6 +12,12 @@ pub fn seconds(operation: &str, timeout_s: f64) -> PyResult<Nanos> {
     }
     let detail = format!("timeout_s = {timeout_s}; accepted are 0 to 1e9 seconds");
     Err(raised(Error::new(Kind::Invalid, operation, detail)))
+}
+
+/// Looks at what `mutex` guards. Where threads with the GIL wait for this lock, `look` must not touch Python, not even to
+/// make an exception: that may give up the GIL to one of them, and then each waits for the other.
+pub fn guarded<T, R>(mutex: &Mutex<T>, look: impl FnOnce(&mut T) -> R) -> R {
+    look(&mut mutex.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Runs `work` without the GIL; Ctrl-C ends its waits, and what it raised is raised here.
@@ -33,12 +39,10 @@ pub fn waiting_while<T: Send>(
     let signal: Mutex<Option<PyErr>> = Mutex::new(None);
     let tick = || {
         Python::attach(|py| py.check_signals().and_then(|()| check())).map_err(|e| {
-            if let Ok(mut signal) = signal.lock() {
-                *signal = Some(e);
-            }
+            guarded(&signal, |signal| *signal = Some(e));
             Error::new(Kind::Interrupted, "stage", "interrupted")
         })
     };
     let done = py.detach(|| work(Patience { within, tick: &tick }));
-    done.map_err(|e| signal.lock().ok().and_then(|mut s| s.take()).unwrap_or_else(|| raised(e)))
+    done.map_err(|e| guarded(&signal, Option::take).unwrap_or_else(|| raised(e)))
 }
