@@ -227,6 +227,7 @@ def test_a_subscription_passes_over_versions_that_are_gone(client: Client) -> No
     assert [version for version, _ in calls.seen] == [1, 2, 5]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_subscription_whose_function_raises_ends_and_says_so(client: Client) -> None:
     u = client.define("u", 4, "f8")
     called = threading.Event()
