@@ -8,7 +8,8 @@ module thalweg
                        thalweg_real64, thalweg_strategy_default, thalweg_rad, thalweg_rasar, thalweg_rasia, thalweg_sahr
   use thalweg_errors, only: thalweg_ok, thalweg_not_found, thalweg_exists, thalweg_invalid, thalweg_shape, &
                             thalweg_dtype, thalweg_full, thalweg_timeout, thalweg_gone, thalweg_access, &
-                            thalweg_protocol, thalweg_io, thalweg_interrupted, thalweg_internal, thalweg_status_name
+                            thalweg_protocol, thalweg_io, thalweg_interrupted, thalweg_corrupt, &
+                            thalweg_internal, thalweg_status_name
   use thalweg_core, only: thalweg_server_start, thalweg_server_address, thalweg_server_stop, thalweg_block, &
                           thalweg_fail, thalweg_drop_oldest, thalweg_connect, thalweg_disconnect, thalweg_define, &
                           thalweg_open, thalweg_close, thalweg_domain, thalweg_element_type, thalweg_seal, &

@@ -12,7 +12,7 @@ module thalweg_errors
   integer, parameter, public :: thalweg_ok = 0, thalweg_not_found = 1, thalweg_exists = 2, thalweg_invalid = 3
   integer, parameter, public :: thalweg_shape = 4, thalweg_dtype = 5, thalweg_full = 6, thalweg_timeout = 7
   integer, parameter, public :: thalweg_gone = 8, thalweg_access = 9, thalweg_protocol = 10, thalweg_io = 11
-  integer, parameter, public :: thalweg_interrupted = 12, thalweg_internal = 99
+  integer, parameter, public :: thalweg_interrupted = 12, thalweg_corrupt = 13, thalweg_internal = 99
 
   !> How long calls wait that are not told, in seconds.
   real(real64), parameter :: patiently_s = 60.0_real64

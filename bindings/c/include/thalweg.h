@@ -135,6 +135,8 @@ typedef enum thalweg_status {
   THALWEG_IO = 11,
   /// `thalweg_cancel` ended it.
   THALWEG_INTERRUPTED = 12,
+  /// Stored bytes are not what was written.
+  THALWEG_CORRUPT = 13,
   /// A defect of Thalweg itself; please report it with the message.
   THALWEG_INTERNAL = 99,
 } thalweg_status;

@@ -39,6 +39,8 @@ pub enum thalweg_status {
     THALWEG_IO = 11,
     /// `thalweg_cancel` ended it.
     THALWEG_INTERRUPTED = 12,
+    /// Stored bytes are not what was written.
+    THALWEG_CORRUPT = 13,
     /// A defect of Thalweg itself; please report it with the message.
     THALWEG_INTERNAL = 99,
 }
@@ -60,6 +62,7 @@ impl From<Kind> for thalweg_status {
             Kind::Protocol => THALWEG_PROTOCOL,
             Kind::Io => THALWEG_IO,
             Kind::Interrupted => THALWEG_INTERRUPTED,
+            Kind::Corrupt => THALWEG_CORRUPT,
         }
     }
 }
@@ -133,6 +136,7 @@ pub extern "C" fn thalweg_status_name(status: i32) -> *const c_char {
         THALWEG_PROTOCOL c"THALWEG_PROTOCOL",
         THALWEG_IO c"THALWEG_IO",
         THALWEG_INTERRUPTED c"THALWEG_INTERRUPTED",
+        THALWEG_CORRUPT c"THALWEG_CORRUPT",
         THALWEG_INTERNAL c"THALWEG_INTERNAL",
     );
     name.as_ptr()

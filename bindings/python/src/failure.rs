@@ -26,6 +26,7 @@ fn class(py: Python<'_>, kind: Kind) -> PyResult<Bound<'_, PyType>> {
         Kind::Timeout => "WaitTimeoutError",
         Kind::Gone => "ServerGoneError",
         Kind::Access => "AccessError",
+        Kind::Corrupt => "CorruptDataError",
         Kind::Protocol | Kind::Io | Kind::Interrupted => "ThalwegError",
     };
     Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)

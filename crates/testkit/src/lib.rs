@@ -5,10 +5,13 @@
 
 mod chance;
 mod client;
+mod disk;
 mod field;
 mod ground;
 mod task;
 mod world;
 
+pub use chance::Chance;
+pub use disk::{ToyDisk, ToyFile};
 pub use ground::{Toy, Words};
 pub use world::{Failure, World};

@@ -30,6 +30,8 @@ pub enum Kind {
     Io,
     /// The caller asked to stop waiting.
     Interrupted,
+    /// Stored bytes that are not what was written.
+    Corrupt,
 }
 
 impl Kind {

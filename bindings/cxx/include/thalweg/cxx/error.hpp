@@ -23,6 +23,7 @@ enum class Kind {
   protocol = THALWEG_PROTOCOL,
   io = THALWEG_IO,
   interrupted = THALWEG_INTERRUPTED,
+  corrupt = THALWEG_CORRUPT,
   internal = THALWEG_INTERNAL,
 };
 

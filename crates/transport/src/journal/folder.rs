@@ -1,0 +1,247 @@
+//! Where a journal's files lie: a folder of a file system, or of a test's toy disk.
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
+use thalweg_foundation::{Error, Kind, Result};
+
+/// A folder for the files of a journal.
+pub trait Folder: Send + Sync {
+    /// An open file.
+    type File: File;
+    /// What it is called in messages.
+    fn name(&self) -> String;
+    /// The names of the files in it, in any order.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn list(&self) -> Result<Vec<String>>;
+    /// Makes an empty file, in place of one that may be there.
+    ///
+    /// # Errors
+    /// `Io`, `Full`.
+    fn create(&self, name: &str) -> Result<Self::File>;
+    /// Opens a file for reading and writing.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn open(&self, name: &str) -> Result<Self::File>;
+    /// Gives a file another name.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+    /// Removes a file; who has it open can still read it.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn remove(&self, name: &str) -> Result<()>;
+    /// Returns when the names of the files survive a crash of the machine.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn sync(&self) -> Result<()>;
+}
+
+/// A file of a journal.
+pub trait File: Send + Sync {
+    /// How long it is.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn bytes(&self) -> Result<u64>;
+    /// Fills `into` from `at` on.
+    ///
+    /// # Errors
+    /// `Io`, also where the file ends before.
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
+    /// Writes the parts one behind the other from `at` on.
+    ///
+    /// # Errors
+    /// `Full` when the disk is, `Io`; some of it may have been written.
+    fn write(&self, at: u64, parts: &[&[u8]]) -> Result<()>;
+    /// Cuts off what lies behind `bytes`.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn cut(&self, bytes: u64) -> Result<()>;
+    /// Returns when what was written survives a crash of the machine.
+    ///
+    /// # Errors
+    /// `Io`; then nobody knows what survives.
+    fn sync(&self) -> Result<()>;
+    /// Lets the disk begin with what was written from `at` on; promises nothing.
+    fn begin_sync(&self, at: u64, bytes: u64);
+}
+
+/// A folder of a file system.
+#[derive(Debug)]
+pub struct Disk {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// A file of a file system.
+#[derive(Debug)]
+pub struct DiskFile {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// Larger writes are cut into pieces of this: the kernel is slow at finding room for larger ones at a time.
+const WRITE: usize = 256 << 10;
+
+fn io(operation: &str, path: &Path) -> impl Fn(Errno) -> Error {
+    let about = format!("{operation}: {}", path.display());
+    move |e| match e {
+        Errno::NOSPC | Errno::DQUOT => {
+            Error::new(Kind::Full, &about, format!("{e}; make room on the disk, or keep less"))
+        }
+        e => Error::io(&about, e),
+    }
+}
+
+impl Disk {
+    /// Opens the folder `path`, which is made where it is not there; until it is dropped nobody else can.
+    ///
+    /// # Errors
+    /// `Io`; `Access` while another process has it open.
+    pub fn open(path: &Path) -> Result<Disk> {
+        let made = std::fs::create_dir_all(path);
+        made.map_err(|e| Error::io(&format!("journal.open: {}", path.display()), e))?;
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let fd = fs::open(path, flags, Mode::empty()).map_err(io("journal.open", path))?;
+        if fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            let detail = format!("{} is in use; one server at a time can have it", path.display());
+            return Err(Error::new(Kind::Access, "journal.open", detail));
+        }
+        Ok(Disk { fd, path: path.to_path_buf() })
+    }
+
+    fn file(&self, name: &str, flags: OFlags) -> Result<DiskFile> {
+        let path = self.path.join(name);
+        let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR);
+        Ok(DiskFile { fd: fd.map_err(io("journal.open", &path))?, path })
+    }
+}
+
+impl Folder for Disk {
+    type File = DiskFile;
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let io = io("journal.list", &self.path);
+        let mut names = Vec::new();
+        for entry in fs::Dir::read_from(&self.fd).map_err(&io)? {
+            if let Ok(name) = entry.map_err(&io)?.file_name().to_str() {
+                if name != "." && name != ".." {
+                    names.push(name.to_string());
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn create(&self, name: &str) -> Result<DiskFile> {
+        self.file(name, OFlags::CREATE | OFlags::TRUNC)
+    }
+
+    fn open(&self, name: &str) -> Result<DiskFile> {
+        self.file(name, OFlags::empty())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let renamed = fs::renameat(&self.fd, from, &self.fd, to);
+        renamed.map_err(io("journal.rename", &self.path.join(to)))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        fs::unlinkat(&self.fd, name, AtFlags::empty()).map_err(io("journal.remove", &self.path.join(name)))
+    }
+
+    fn sync(&self) -> Result<()> {
+        fs::fsync(&self.fd).map_err(io("journal.sync", &self.path))
+    }
+}
+
+impl File for DiskFile {
+    fn bytes(&self) -> Result<u64> {
+        let stat = fs::fstat(&self.fd).map_err(io("journal.open", &self.path))?;
+        Ok(stat.st_size as u64)
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        while done < into.len() {
+            match rustix::io::pread(&self.fd, &mut into[done..], at + done as u64) {
+                Ok(0) => {
+                    let detail = format!("{} ends at {}", self.path.display(), at + done as u64);
+                    return Err(Error::new(Kind::Io, "journal.read", detail));
+                }
+                Ok(n) => done += n,
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(io("journal.read", &self.path)(e)),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        let io = io("journal.append", &self.path);
+        let (mut at, mut ahead) = (at, parts.iter().flat_map(|part| part.chunks(WRITE)).peekable());
+        let mut together: Vec<&[u8]> = Vec::new();
+        while ahead.peek().is_some() {
+            together.clear();
+            let mut bytes = 0;
+            while let Some(part) = ahead.next_if(|part| bytes + part.len() <= WRITE && together.len() < 64) {
+                bytes += part.len();
+                together.push(part);
+            }
+            let slices: Vec<IoSlice<'_>> = together.iter().map(|part| IoSlice::new(part)).collect();
+            let mut written = match rustix::io::pwritev(&self.fd, &slices, at) {
+                Ok(written) => written,
+                Err(Errno::INTR) => 0,
+                Err(e) => return Err(io(e)),
+            };
+            at += written as u64;
+            // What a short write left over, part by part.
+            for whole in &together {
+                let mut part = &whole[written.min(whole.len())..];
+                written = written.saturating_sub(whole.len());
+                while !part.is_empty() {
+                    match rustix::io::pwrite(&self.fd, part, at) {
+                        Ok(0) => return Err(io(Errno::IO)),
+                        Ok(n) => {
+                            at += n as u64;
+                            part = &part[n..];
+                        }
+                        Err(Errno::INTR) => {}
+                        Err(e) => return Err(io(e)),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&self, bytes: u64) -> Result<()> {
+        fs::ftruncate(&self.fd, bytes).map_err(io("journal.cut", &self.path))
+    }
+
+    fn sync(&self) -> Result<()> {
+        fs::fdatasync(&self.fd).map_err(io("journal.sync", &self.path))
+    }
+
+    fn begin_sync(&self, at: u64, bytes: u64) {
+        use std::os::fd::AsRawFd;
+        let (fd, flags) = (self.fd.as_raw_fd(), libc::SYNC_FILE_RANGE_WRITE);
+        // SAFETY: the descriptor is open; the call touches no memory of ours.
+        let _ = unsafe { libc::sync_file_range(fd, at as i64, bytes as i64, flags) };
+    }
+}

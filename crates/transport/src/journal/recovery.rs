@@ -1,0 +1,70 @@
+//! Opening a journal after whatever ended it.
+
+use super::folder::Folder;
+use super::head::HEAD;
+use super::scan::{Damage, Found};
+use super::segment::SegmentFile;
+use super::store::Store;
+use thalweg_foundation::{Bytes, Nanos, Result};
+
+/// What was found when a journal was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// The torn tail that was cut off.
+    pub cut: Bytes,
+    /// Parts that cannot be read, among those that were looked at.
+    pub damage: Vec<Damage>,
+}
+
+/// Where to go on.
+pub(super) struct End {
+    /// The number of the next record.
+    pub next: u64,
+    /// The time of the last entry.
+    pub time: Nanos,
+}
+
+/// Brings the newest segment file to a good end.
+pub(super) fn recover<D: Folder>(
+    segment: &mut SegmentFile<D::File>,
+    store: &Store<D>,
+    found: &mut Recovered,
+) -> Result<End> {
+    let (mut place, mut next, mut time) = match segment.last_item() {
+        Some(item) => (item.place, item.first, item.time),
+        None => (HEAD as u64, segment.head.number, segment.head.made),
+    };
+    let before = segment.end;
+    let mut headers = Vec::new();
+    // Entries whose data are missing are torn as long as no good one follows.
+    let mut end = (place, next, time);
+    let mut damage = Vec::new();
+    let mut scan = segment.scan();
+    loop {
+        match scan.find(place, next)? {
+            Found::Entry(entry) => {
+                let header = entry.header;
+                (place, next, time) = (header.end(), header.numbers().end, header.time.max(time));
+                if header.stored().is_none_or(|positions| store.holds(&positions)) {
+                    headers.push(header);
+                    end = (place, next, time);
+                    found.damage.append(&mut damage);
+                }
+            }
+            Found::Damage(part) => {
+                (place, next) = (part.until, part.next);
+                damage.push(part);
+            }
+            Found::End => break,
+        }
+    }
+    drop(scan);
+    headers.iter().for_each(|header| segment.note(header));
+    let (place, next, time) = end;
+    if place < before {
+        found.cut = Bytes(before - place);
+        segment.cut(place)?;
+    }
+    segment.end = place;
+    Ok(End { next, time })
+}

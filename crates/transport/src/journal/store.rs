@@ -1,0 +1,199 @@
+//! The data store: bytes that do not lie in their entry, in files of their own.
+
+use super::entry::{Entry, CHUNK, DATA_ALIGN};
+use super::folder::{File, Folder};
+use super::head::{Head, Use};
+use super::segment::{make, open};
+use super::{check, damaged};
+use std::ops::Range;
+use std::sync::Arc;
+use thalweg_foundation::{Bytes, Error, Kind, Result};
+
+/// Where the data begin in a data file.
+pub const START: u64 = 4096;
+/// The disk is told to begin with data after so many bytes.
+const EARLY: u64 = 1 << 20;
+
+/// A data file.
+#[derive(Debug)]
+struct DataFile<F> {
+    head: Head,
+    /// Bytes of data.
+    bytes: u64,
+    /// None where it cannot be read, and why.
+    file: std::result::Result<Arc<F>, Error>,
+}
+
+/// The data files of a journal.
+#[derive(Debug)]
+pub struct Store<D: Folder> {
+    folder: Arc<D>,
+    files: Vec<DataFile<D::File>>,
+    limit: Bytes,
+    /// From which of the files on there is something to be synchronised.
+    dirty: Option<usize>,
+}
+
+impl<D: Folder> Store<D> {
+    /// The data files that are there; a new one is begun where one has `limit` bytes.
+    pub fn open(folder: Arc<D>, limit: Bytes) -> Result<Store<D>> {
+        let mut numbers: Vec<u64> = folder.list()?.iter().filter_map(|name| Use::Data.number(name)).collect();
+        numbers.sort_unstable();
+        let mut files = Vec::new();
+        for number in numbers {
+            files.push(match open(&*folder, Use::Data, number) {
+                Ok((file, head)) => {
+                    let bytes = file.bytes()?.saturating_sub(START);
+                    DataFile { head, bytes, file: Ok(Arc::new(file)) }
+                }
+                Err(e) if e.kind == Kind::Corrupt => {
+                    let bytes = folder.open(&Use::Data.name(number))?.bytes()?.saturating_sub(START);
+                    let head = Head {
+                        of: Use::Data,
+                        journal: super::Identity([0; 16]),
+                        number,
+                        salt: 0,
+                        made: Default::default(),
+                    };
+                    DataFile { head, bytes, file: Err(e) }
+                }
+                Err(e) => return Err(e),
+            });
+        }
+        Ok(Store { folder, files, limit, dirty: None })
+    }
+
+    /// The position behind all data.
+    pub fn end(&self) -> u64 {
+        self.files.last().map_or(0, |file| file.head.number + file.bytes)
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes + START).sum()
+    }
+
+    /// Appends `data`, with their checks into `checks`; `head` says who the file is where a new one is begun.
+    pub fn append(
+        &mut self,
+        data: &[u8],
+        early: bool,
+        checks: &mut Vec<u32>,
+        head: impl FnOnce(u64) -> Head,
+    ) -> Result<u64> {
+        let position = self.end().next_multiple_of(DATA_ALIGN);
+        let full = |file: &DataFile<D::File>| file.file.is_err() || file.bytes >= self.limit.0;
+        if self.files.last().is_none_or(full) {
+            let head = head(position);
+            let file = make(&*self.folder, &head, START as usize)?;
+            self.files.push(DataFile { head, bytes: 0, file: Ok(Arc::new(file)) });
+        }
+        let newest = self.files.len() - 1;
+        self.dirty.get_or_insert(newest);
+        let Some(DataFile { head, bytes, file: Ok(file) }) = self.files.last_mut() else {
+            return Err(Error::new(Kind::Io, "journal.append", "no data file"));
+        };
+        let at = START + position - head.number;
+        let mut begun = at;
+        // Each chunk is checked and written while it is in the cache.
+        for (n, chunk) in data.chunks(4 * CHUNK as usize).enumerate() {
+            checks.extend(chunk.chunks(CHUNK as usize).map(check));
+            let here = at + n as u64 * 4 * CHUNK;
+            file.write(here, &[chunk])?;
+            let end = here + chunk.len() as u64;
+            if early && end - begun >= EARLY {
+                file.begin_sync(begun, end - begun);
+                begun = end;
+            }
+        }
+        *bytes = position - head.number + data.len() as u64;
+        Ok(position)
+    }
+
+    /// Forgets what lies behind `position`, which was not named by any entry.
+    pub fn cut(&mut self, position: u64) -> Result<()> {
+        let Some(DataFile { head, bytes, file: Ok(file) }) = self.files.last_mut() else { return Ok(()) };
+        *bytes = position.saturating_sub(head.number);
+        file.cut(START + *bytes)
+    }
+
+    /// Returns when all data survive a crash of the machine.
+    pub fn sync(&mut self) -> Result<()> {
+        let Some(from) = self.dirty else { return Ok(()) };
+        for file in self.files[from..].iter().filter_map(|file| file.file.as_ref().ok()) {
+            file.sync()?;
+        }
+        self.dirty = None;
+        Ok(())
+    }
+
+    /// As `sync`, of what was appended before the journal was opened too.
+    pub fn sync_all(&self) -> Result<()> {
+        self.files.iter().filter_map(|file| file.file.as_ref().ok()).try_for_each(|file| file.sync())
+    }
+
+    fn file_of(&self, positions: &Range<u64>) -> Result<&DataFile<D::File>> {
+        let at = self.files.partition_point(|file| file.head.number <= positions.start);
+        let file = at.checked_sub(1).and_then(|at| self.files.get(at));
+        match file {
+            Some(file) if positions.end <= file.head.number + file.bytes => Ok(file),
+            _ => {
+                let name = format!("data of positions {} to {}", positions.start, positions.end);
+                Err(damaged(&name, positions.start, "no data file holds them"))
+            }
+        }
+    }
+
+    /// Whether the data at `positions` lie within a file.
+    pub fn holds(&self, positions: &Range<u64>) -> bool {
+        positions.is_empty() || self.file_of(positions).is_ok()
+    }
+
+    /// Copies `range` of the data of the batch `entry` to `into`, and checks them.
+    pub fn read(&self, entry: &Entry<'_>, range: Range<u64>, into: &mut [u8]) -> Result<()> {
+        let Some(stored) = entry.header.stored().filter(|_| !range.is_empty()) else { return Ok(()) };
+        let file = self.file_of(&stored)?;
+        let name = Use::Data.name(file.head.number);
+        let DataFile { head, file: Ok(file), .. } = file else {
+            return Err(file.file.as_ref().err().cloned().unwrap_or_else(|| damaged(&name, 0, "unreadable")));
+        };
+        let all = entry.header.content.data;
+        let start = START + stored.start - head.number;
+        let mut scratch = Vec::new();
+        for chunk in range.start / CHUNK..range.end.div_ceil(CHUNK) {
+            let held = chunk * CHUNK..((chunk + 1) * CHUNK).min(all);
+            let wanted = held.start.max(range.start)..held.end.min(range.end);
+            let place = (wanted.start - range.start) as usize..(wanted.end - range.start) as usize;
+            let Some(target) = into.get_mut(place) else {
+                return Err(Error::new(Kind::Invalid, "journal.read", "a buffer that is too short"));
+            };
+            let whole = wanted == held;
+            if !whole {
+                scratch.resize((held.end - held.start) as usize, 0);
+            }
+            let bytes: &mut [u8] = if whole { &mut *target } else { &mut scratch };
+            file.read(start + held.start, bytes)?;
+            if check(bytes) != entry.chunk_check(chunk) {
+                let numbers = entry.header.numbers();
+                let detail =
+                    format!("data of records {} to {}: the check is wrong", numbers.start, numbers.end - 1);
+                return Err(damaged(&name, start + held.start, &detail));
+            }
+            if !whole {
+                let from = (wanted.start - held.start) as usize..(wanted.end - held.start) as usize;
+                target.copy_from_slice(&scratch[from]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the files whose data all lie before `position`; but not the newest.
+    pub fn drop_before(&mut self, position: u64) -> Result<()> {
+        while self.files.len() > 1 && self.files[1].head.number <= position {
+            self.folder.remove(&Use::Data.name(self.files[0].head.number))?;
+            self.files.remove(0);
+            self.dirty = self.dirty.map(|n| n.saturating_sub(1));
+        }
+        Ok(())
+    }
+}
