@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Kind, Nanos, Result};
 use thalweg_testkit::{Chance, ToyDisk};
-use thalweg_transport::journal::{Batch, Body, Journal, Recovered, Settings};
+use thalweg_transport::journal::{Batch, Body, Disk, Folder, Journal, Recovered, Settings};
 
 type Record = (Vec<u8>, Vec<u8>);
 
@@ -14,19 +14,19 @@ const SMALL: Settings = Settings { segment: Bytes(1 << 30), data: Bytes(1 << 30)
 fn open(disk: &ToyDisk, settings: Settings, seed: u64) -> Result<(Journal<ToyDisk>, Recovered)> {
     let mut chance = Chance::new(seed);
     let folder = Arc::new(disk.clone());
-    Journal::open(folder.clone(), folder, settings, Box::new(move || chance.next()), Nanos(1_000))
+    Journal::open(folder.clone(), folder, settings, Box::new(move || chance.number()), Nanos(1_000))
 }
 
 /// A record that can be told from all others.
 fn record(n: u64, metadata: usize, data: usize) -> Record {
     let bytes = |len: usize, of: u64| {
         let mut chance = Chance::new(n * 2 + of);
-        (0..len).map(|_| chance.next() as u8).collect()
+        (0..len).map(|_| chance.number() as u8).collect()
     };
     (bytes(metadata, 0), bytes(data, 1))
 }
 
-fn append(journal: &mut Journal<ToyDisk>, now: u64, records: &[Record], inline: bool) -> Result<u64> {
+fn append<D: Folder>(journal: &mut Journal<D>, now: u64, records: &[Record], inline: bool) -> Result<u64> {
     let mut body = Body::default();
     records.iter().try_for_each(|(metadata, data)| body.push(metadata, data))?;
     let bytes = body.bytes(inline);
@@ -36,7 +36,10 @@ fn append(journal: &mut Journal<ToyDisk>, now: u64, records: &[Record], inline: 
 }
 
 /// The records from `from` on until an error, and the error.
-fn read(journal: &Journal<ToyDisk>, from: u64) -> (Vec<(u64, Record)>, Option<thalweg_foundation::Error>) {
+fn read<D: Folder>(
+    journal: &Journal<D>,
+    from: u64,
+) -> (Vec<(u64, Record)>, Option<thalweg_foundation::Error>) {
     let mut all = Vec::new();
     let mut next = from;
     while next < journal.numbers().end {
@@ -67,7 +70,7 @@ fn read(journal: &Journal<ToyDisk>, from: u64) -> (Vec<(u64, Record)>, Option<th
 }
 
 /// Every record that can be read, and how many errors stood between.
-fn read_over_damage(journal: &Journal<ToyDisk>) -> (Vec<(u64, Record)>, usize) {
+fn read_over_damage<D: Folder>(journal: &Journal<D>) -> (Vec<(u64, Record)>, usize) {
     let (mut all, mut errors, mut from) = (Vec::new(), 0, journal.numbers().start);
     while from < journal.numbers().end {
         let (some, error) = read(journal, from);
@@ -275,6 +278,51 @@ fn after_a_failed_sync_nothing_is_appended_before_it_is_opened_again() {
 }
 
 #[test]
+fn a_data_file_cut_at_any_byte_costs_what_it_held() {
+    let whole = ToyDisk::default();
+    let all = three(&whole);
+    let data = format!("{:020}.data", 0);
+    let bytes = whole.contents(&data).len();
+    for cut in (0..bytes).step_by(61) {
+        let disk = whole.twin();
+        disk.change(&data, |bytes| bytes.truncate(cut));
+        let (mut journal, _) = open(&disk, SMALL, 2).unwrap();
+        let (records, errors) = read_over_damage(&journal);
+        assert!(records.iter().all(|(n, r)| *r == all[*n as usize]));
+        assert!(errors > 0 && records.iter().any(|(n, _)| *n == 4), "cut at {cut}");
+        // New data may come to lie where others are missing: they are not taken for them.
+        let more = record(9, 5, 70_000);
+        let first = append(&mut journal, 9_000, std::slice::from_ref(&more), false).unwrap();
+        assert_eq!(read(&journal, first).0, [(first, more)]);
+        let (after, errors) = read_over_damage(&journal);
+        assert!(after.iter().all(|(n, r)| all.get(*n as usize).is_none_or(|of| r == of)));
+        assert!(errors > 0 && after.len() > records.len());
+    }
+}
+
+#[test]
+fn a_folder_of_a_file_system_has_one_owner() {
+    let path = std::env::temp_dir().join(format!("thalweg-journal-{}", std::process::id()));
+    let settings = Settings { segment: Bytes(1 << 20), data: Bytes(1 << 20), durable: true };
+    let record = |n: u64| record(n, 100, 300_000);
+    for life in 0..3 {
+        let disk = Arc::new(Disk::open(&path).unwrap());
+        assert_eq!(Disk::open(&path).unwrap_err().kind, Kind::Access);
+        let random = Box::new(move || life);
+        let (mut journal, found) = Journal::open(disk.clone(), disk, settings, random, Nanos(1_000)).unwrap();
+        assert_eq!((found, journal.numbers()), (Recovered::default(), 0..life * 20));
+        for n in life * 20..(life + 1) * 20 {
+            append(&mut journal, 2_000, &[record(n)], n % 2 == 0).unwrap();
+        }
+        journal.sync().unwrap();
+        let (all, error) = read(&journal, 0);
+        assert_eq!(error, None);
+        assert!(all.iter().all(|(n, r)| *r == record(*n)) && all.len() as u64 == (life + 1) * 20);
+    }
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
 fn a_batch_that_lies_is_refused() {
     let disk = ToyDisk::default();
     let (mut journal, _) = open(&disk, SMALL, 1).unwrap();
@@ -364,7 +412,7 @@ fn life(seed: u64) -> std::result::Result<(), String> {
         disk.live(None);
         disk.room(None);
         disk.break_sync(false);
-        let (mut journal, _) = open(&disk, settings, chance.next()).map_err(|e| format!("open: {e}"))?;
+        let (mut journal, _) = open(&disk, settings, chance.number()).map_err(|e| format!("open: {e}"))?;
         let there = journal.numbers().end as usize;
         if there < safe || there > appended.len() {
             return Err(format!(
@@ -425,4 +473,27 @@ fn life(seed: u64) -> std::result::Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The example of docs/formats/journal.md.
+#[test]
+fn the_documents_example_is_what_is_written() {
+    let disk = ToyDisk::default();
+    let mut numbers = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908, 0x1122_3344_5566_7788].into_iter();
+    let folder = Arc::new(disk.clone());
+    let random = Box::new(move || numbers.next().unwrap());
+    let (mut journal, _) = Journal::open(folder.clone(), folder, SMALL, random, Nanos(1_000)).unwrap();
+    let mut body = Body::default();
+    body.push(br#"{"n":1}"#, b"abc").unwrap();
+    body.push(br#"{"n":2}"#, b"").unwrap();
+    let bytes = body.bytes(true);
+    let batch = Batch { content: body.content(), writer: 7, sequence: 41, body: &bytes, apart: None };
+    journal.append(Nanos(2_000), &[batch]).unwrap();
+    let written = disk.contents(&log());
+    let hex = |line: &[u8]| line.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> =
+        written.chunks(16).enumerate().map(|(n, line)| format!("{:04x}  {}", n * 16, hex(line))).collect();
+    let document = include_str!("../../../docs/formats/journal.md");
+    let example = document.split("```hex\n").nth(1).unwrap().split("\n```").next().unwrap();
+    assert_eq!(lines.join("\n"), example);
 }

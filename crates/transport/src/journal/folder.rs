@@ -90,8 +90,10 @@ pub struct DiskFile {
     path: PathBuf,
 }
 
-/// Larger writes are cut into pieces of this: the kernel is slow at finding room for larger ones at a time.
-const WRITE: usize = 256 << 10;
+/// A call to the kernel writes up to a multiple of this: its page cache is quickest with large aligned pieces.
+const WRITE: u64 = 256 << 10;
+/// And so many slices.
+const SLICES: usize = 64;
 
 fn io(operation: &str, path: &Path) -> impl Fn(Errno) -> Error {
     let about = format!("{operation}: {}", path.display());
@@ -194,40 +196,37 @@ impl File for DiskFile {
 
     fn write(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
         let io = io("journal.append", &self.path);
-        let (mut at, mut ahead) = (at, parts.iter().flat_map(|part| part.chunks(WRITE)).peekable());
-        let mut together: Vec<&[u8]> = Vec::new();
-        while ahead.peek().is_some() {
-            together.clear();
-            let mut bytes = 0;
-            while let Some(part) = ahead.next_if(|part| bytes + part.len() <= WRITE && together.len() < 64) {
-                bytes += part.len();
-                together.push(part);
+        let (mut at, mut rest): (u64, Vec<&[u8]>) = (at, parts.to_vec());
+        let mut from = 0;
+        loop {
+            from += rest[from..].iter().take_while(|part| part.is_empty()).count();
+            if from == rest.len() {
+                return Ok(());
             }
-            let slices: Vec<IoSlice<'_>> = together.iter().map(|part| IoSlice::new(part)).collect();
+            let mut room = (WRITE - at % WRITE) as usize;
+            let within = |part: &&'_ [u8]| {
+                let some = part.len().min(room);
+                room -= some;
+                some
+            };
+            let lengths: Vec<usize> = rest[from..].iter().take(SLICES).map(within).collect();
+            let slices = rest[from..].iter().zip(&lengths).map(|(part, some)| IoSlice::new(&part[..*some]));
+            let slices: Vec<IoSlice<'_>> = slices.filter(|slice| !slice.is_empty()).collect();
             let mut written = match rustix::io::pwritev(&self.fd, &slices, at) {
+                Ok(0) => return Err(io(Errno::IO)),
                 Ok(written) => written,
                 Err(Errno::INTR) => 0,
                 Err(e) => return Err(io(e)),
             };
             at += written as u64;
-            // What a short write left over, part by part.
-            for whole in &together {
-                let mut part = &whole[written.min(whole.len())..];
-                written = written.saturating_sub(whole.len());
-                while !part.is_empty() {
-                    match rustix::io::pwrite(&self.fd, part, at) {
-                        Ok(0) => return Err(io(Errno::IO)),
-                        Ok(n) => {
-                            at += n as u64;
-                            part = &part[n..];
-                        }
-                        Err(Errno::INTR) => {}
-                        Err(e) => return Err(io(e)),
-                    }
+            for part in &mut rest[from..] {
+                let some = written.min(part.len());
+                (*part, written) = (&part[some..], written - some);
+                if written == 0 {
+                    break;
                 }
             }
         }
-        Ok(())
     }
 
     fn cut(&self, bytes: u64) -> Result<()> {
