@@ -3,3 +3,4 @@
 pub mod patterns;
 pub mod server;
 pub mod staging;
+pub mod stream;

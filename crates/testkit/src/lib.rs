@@ -8,10 +8,12 @@ mod client;
 mod disk;
 mod field;
 mod ground;
+mod stream;
 mod task;
 mod world;
 
 pub use chance::Chance;
 pub use disk::{ToyDisk, ToyFile};
 pub use ground::{Toy, Words};
+pub use stream::StreamWorld;
 pub use world::{Failure, World};

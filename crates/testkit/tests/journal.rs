@@ -99,6 +99,7 @@ fn three(disk: &ToyDisk) -> Vec<Record> {
     append(&mut journal, 2_000, &all[..2], true).unwrap();
     append(&mut journal, 3_000, &all[2..4], false).unwrap();
     append(&mut journal, 3_500, &all[4..], true).unwrap();
+    journal.sync().unwrap();
     all
 }
 
@@ -217,6 +218,24 @@ fn damage_in_the_middle_costs_its_own_records_alone() {
     let (records, error) = read(&journal, 2);
     assert_eq!(error, None);
     assert!(records.iter().map(|(_, r)| r).eq(&all[2..]));
+}
+
+#[test]
+fn what_was_never_synchronised_goes_with_its_first_bad_entry() {
+    let disk = ToyDisk::default();
+    let all = three(&disk);
+    let safe = disk.contents(&log()).len();
+    let (mut journal, _) = open(&disk, SMALL, 2).unwrap();
+    let more: Vec<Record> = (5..8).map(|n| record(n, 9, 9)).collect();
+    for r in &more {
+        append(&mut journal, 5_000, std::slice::from_ref(r), true).unwrap();
+    }
+    drop(journal);
+    disk.change(&log(), |bytes| bytes[safe + 96 + 20] ^= 1);
+    let (journal, found) = open(&disk, SMALL, 3).unwrap();
+    assert_eq!((journal.numbers(), found.damage.len()), (0..5, 0));
+    assert_eq!(disk.contents(&log()).len(), safe);
+    assert!(read(&journal, 0).0.iter().map(|(_, r)| r).eq(&all));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod error;
 mod name;
+mod peer;
 mod units;
 
 pub use error::{Error, Kind, Result};
 pub use name::{Key, Name, NAME_MAX};
+pub use peer::PeerId;
 pub use units::{Bytes, BytesPerSec, Nanos, Rank, Version};

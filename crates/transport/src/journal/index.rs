@@ -32,7 +32,8 @@ impl Item {
         bytes
     }
 
-    fn decode(bytes: &[u8]) -> Option<Item> {
+    /// Reads one of `ITEM` bytes.
+    pub fn decode(bytes: &[u8]) -> Option<Item> {
         let good = number::<4>(bytes, 24) == u64::from(check(&bytes[..24])) && bytes[28..] == [0; 4];
         let time = Nanos(number::<8>(bytes, 8));
         good.then(|| Item { first: number::<8>(bytes, 0), time, place: number::<8>(bytes, 16) })

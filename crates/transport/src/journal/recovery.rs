@@ -30,12 +30,14 @@ pub(super) fn recover<D: Folder>(
     store: &Store<D>,
     found: &mut Recovered,
 ) -> Result<End> {
-    let (mut place, mut next, mut time) = match segment.last_item() {
+    let (mut place, mut next, mut time) = match segment.last_safe_item() {
         Some(item) => (item.place, item.first, item.time),
         None => (HEAD as u64, segment.head.number, segment.head.made),
     };
     let before = segment.end;
     let mut headers = Vec::new();
+    // Nobody was told that what lies behind this survives a crash of the machine, and it may not have.
+    let safe = segment.safe().unwrap_or(u64::MAX);
     // Entries whose data are missing are torn as long as no good one follows.
     let mut end = (place, next, time);
     let mut damage = Vec::new();
@@ -44,6 +46,9 @@ pub(super) fn recover<D: Folder>(
         match scan.find(place, next)? {
             Found::Entry(entry) => {
                 let header = entry.header;
+                if header.place >= safe && !store.is_good(&entry)? {
+                    break;
+                }
                 (place, next, time) = (header.end(), header.numbers().end, header.time.max(time));
                 if header.stored().is_none_or(|positions| store.holds(&positions)) {
                     headers.push(header);
@@ -51,6 +56,7 @@ pub(super) fn recover<D: Folder>(
                     found.damage.append(&mut damage);
                 }
             }
+            Found::Damage(part) if part.place >= safe => break,
             Found::Damage(part) => {
                 (place, next) = (part.until, part.next);
                 damage.push(part);

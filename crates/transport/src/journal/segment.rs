@@ -8,14 +8,12 @@ use super::scan::{Found, Scan};
 use std::sync::Arc;
 use thalweg_foundation::{Nanos, Result};
 
-/// Makes the file with `head`, followed by zeros up to `bytes`. Under its name there is never a part of it.
-pub fn make<D: Folder>(folder: &D, head: &Head, bytes: usize) -> Result<D::File> {
+/// Makes the file with `head` and then `start`. Under its name there is never a part of it.
+pub fn make<D: Folder>(folder: &D, head: &Head, start: &[u8]) -> Result<D::File> {
     let name = head.of.name(head.number);
     let fresh = format!("{name}.new");
     let file = folder.create(&fresh)?;
-    let mut start = vec![0; bytes.max(HEAD)];
-    start[..HEAD].copy_from_slice(&head.encode());
-    let done = file.write(0, &[&start]).and_then(|()| file.sync());
+    let done = file.write(0, &[&head.encode(), start]).and_then(|()| file.sync());
     let done = done.and_then(|()| folder.rename(&fresh, &name)).and_then(|()| folder.sync());
     if let Err(e) = done {
         // What is left of it is removed when the journal is opened next, if not now.
@@ -47,34 +45,48 @@ pub struct SegmentFile<F> {
     pub head: Head,
     /// Where its last entry ends.
     pub end: u64,
+    /// Up to where all survives the machine; none where nobody waits for that.
+    safe: Option<u64>,
     items: Items,
     index: Option<F>,
 }
 
+/// Where the items begin in an index: behind its head and what is safe.
+const ITEMS: usize = HEAD + ITEM;
+
+fn make_index<D: Folder>(folder: &D, of: &Head, safe: Option<Item>) -> Option<D::File> {
+    let head = Head { of: Use::Index, ..*of };
+    let start = safe.map_or([0; ITEM], |item| item.encode());
+    make(folder, &head, &start).ok()
+}
+
 impl<F: File> SegmentFile<F> {
-    /// Begins one.
-    pub fn make<D: Folder<File = F>>(folder: &D, head: Head) -> Result<SegmentFile<F>> {
-        let file = Arc::new(make(folder, &head, HEAD)?);
-        let index = make(folder, &Head { of: Use::Index, ..head }, HEAD).ok();
-        Ok(SegmentFile { file, head, end: HEAD as u64, items: Items::default(), index })
+    /// Begins one; `durable` when it will be synchronised.
+    pub fn make<D: Folder<File = F>>(folder: &D, head: Head, durable: bool) -> Result<SegmentFile<F>> {
+        let file = Arc::new(make(folder, &head, &[])?);
+        let (items, end) = (Items::default(), HEAD as u64);
+        let mut segment = SegmentFile { file, head, end, safe: durable.then_some(end), items, index: None };
+        segment.index = make_index(folder, &head, segment.safe_item());
+        Ok(segment)
     }
 
     /// Opens one for reading; its end is that of the file.
     pub fn open<D: Folder<File = F>>(folder: &D, number: u64) -> Result<SegmentFile<F>> {
         let (file, head) = open(folder, Use::Log, number)?;
-        let end = file.bytes()?;
-        let mut segment =
-            SegmentFile { file: Arc::new(file), head, end, items: Items::default(), index: None };
+        let (file, end) = (Arc::new(file), 0);
+        let mut segment = SegmentFile { file, head, end, safe: None, items: Items::default(), index: None };
+        segment.end = segment.file.bytes()?;
         segment.read_index(folder)?;
         Ok(segment)
     }
 
-    /// Opens one to go on with it.
-    pub fn reopen<D: Folder<File = F>>(folder: &D, number: u64) -> Result<SegmentFile<F>> {
+    /// Opens one to go on with it; `durable` when what nobody says may be gone by a crash of the machine.
+    pub fn reopen<D: Folder<File = F>>(folder: &D, number: u64, durable: bool) -> Result<SegmentFile<F>> {
         let mut segment = SegmentFile::open(folder, number)?;
         if segment.index.is_none() {
+            segment.safe = durable.then_some(HEAD as u64);
             let _ = folder.remove(&Use::Index.name(number));
-            segment.index = make(folder, &Head { of: Use::Index, ..segment.head }, HEAD).ok();
+            segment.index = make_index(folder, &segment.head, segment.safe_item());
         }
         segment.cut_index();
         Ok(segment)
@@ -89,7 +101,13 @@ impl<F: File> SegmentFile<F> {
         };
         let mut bytes = vec![0; (index.bytes()? as usize).saturating_sub(HEAD)];
         index.read(HEAD as u64, &mut bytes)?;
-        self.items = Items::decode(&bytes);
+        let Some((safe, items)) = bytes.split_at_checked(ITEM) else { return Ok(()) };
+        if safe.iter().any(|byte| *byte != 0) {
+            // Torn by a crash of the machine: then nobody knows.
+            let Some(item) = Item::decode(safe) else { return Ok(()) };
+            self.safe = Some(item.place);
+        }
+        self.items = Items::decode(items);
         self.index = Some(index);
         // An item that names no entry was written before a crash, or damaged: those in front of it are good.
         while let Some(last) = self.items.last().copied() {
@@ -102,22 +120,44 @@ impl<F: File> SegmentFile<F> {
         Ok(())
     }
 
+    fn safe_item(&self) -> Option<Item> {
+        self.safe.map(|place| Item { first: self.head.number, time: self.head.made, place })
+    }
+
+    /// Up to where all survives the machine; none where nobody waits for that.
+    pub fn safe(&self) -> Option<u64> {
+        self.safe
+    }
+
+    /// Makes all that was appended survive the machine, and notes that for who opens it after the process alone has ended.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.sync()?;
+        self.safe = Some(self.end);
+        let item = self.safe_item().map(|item| item.encode()).unwrap_or_default();
+        if self.index.as_ref().is_some_and(|index| index.write(HEAD as u64, &[&item]).is_err()) {
+            self.index = None;
+        }
+        Ok(())
+    }
+
     fn cut_index(&mut self) {
-        let bytes = (HEAD + self.items.len() * ITEM) as u64;
+        let bytes = (ITEMS + self.items.len() * ITEM) as u64;
         if self.index.as_ref().is_some_and(|index| index.cut(bytes).is_err()) {
             self.index = None;
         }
     }
 
-    /// The last item of the index.
-    pub fn last_item(&self) -> Option<Item> {
+    /// The last item of the index that is of what is safe; those behind it are forgotten.
+    pub fn last_safe_item(&mut self) -> Option<Item> {
+        self.items.cut(self.safe.map_or(u64::MAX, |safe| safe.saturating_add(1)));
+        self.cut_index();
         self.items.last().copied()
     }
 
     /// Adds an item for the entry behind `header` where it is time for one. Without an index searching takes longer, no more.
     pub fn note(&mut self, header: &Header) {
         let Header { first, time, place, .. } = *header;
-        let at = (HEAD + self.items.len() * ITEM) as u64;
+        let at = (ITEMS + self.items.len() * ITEM) as u64;
         let Some(item) = self.items.due(Item { first, time, place }) else { return };
         if self.index.as_ref().is_some_and(|index| index.write(at, &[&item.encode()]).is_err()) {
             self.index = None;

@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, CHUNK, DATA_ALIGN};
 use super::folder::{File, Folder};
-use super::head::{Head, Use};
+use super::head::{Head, Use, HEAD};
 use super::segment::{make, open};
 use super::{check, damaged};
 use std::ops::Range;
@@ -85,7 +85,7 @@ impl<D: Folder> Store<D> {
         let full = |file: &DataFile<D::File>| file.file.is_err() || file.bytes >= self.limit.0;
         if self.files.last().is_none_or(full) {
             let head = head(position);
-            let file = make(&*self.folder, &head, START as usize)?;
+            let file = make(&*self.folder, &head, &[0; START as usize - HEAD])?;
             self.files.push(DataFile { head, bytes: 0, file: Ok(Arc::new(file)) });
         }
         let newest = self.files.len() - 1;
@@ -147,6 +147,21 @@ impl<D: Folder> Store<D> {
     /// Whether the data at `positions` lie within a file.
     pub fn holds(&self, positions: &Range<u64>) -> bool {
         positions.is_empty() || self.file_of(positions).is_ok()
+    }
+
+    /// Whether the data of `entry` are what was written.
+    pub fn is_good(&self, entry: &Entry<'_>) -> Result<bool> {
+        let mut chunk = vec![0; CHUNK as usize];
+        let all = entry.header.stored().map_or(0, |_| entry.header.content.data);
+        for start in (0..all).step_by(CHUNK as usize) {
+            let end = all.min(start + CHUNK);
+            match self.read(entry, start..end, &mut chunk[..(end - start) as usize]) {
+                Ok(()) => {}
+                Err(e) if e.kind == Kind::Corrupt => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(true)
     }
 
     /// Copies `range` of the data of the batch `entry` to `into`, and checks them.

@@ -78,7 +78,7 @@ impl<D: Folder> Journal<D> {
         }
         let (newest, next, time) = match newest {
             Some(number) => {
-                let mut newest = SegmentFile::reopen(&*folder, number)?;
+                let mut newest = SegmentFile::reopen(&*folder, number, settings.durable)?;
                 let end = recover(&mut newest, &store, &mut found)?;
                 (newest, end.next, end.time)
             }
@@ -88,11 +88,11 @@ impl<D: Folder> Journal<D> {
                 identity[8..].copy_from_slice(&random().to_le_bytes());
                 let (journal, salt) = (Identity(identity), random());
                 let head = Head { of: Use::Log, journal, number: 0, salt, made: now };
-                (SegmentFile::make(&*folder, head)?, 0, now)
+                (SegmentFile::make(&*folder, head, settings.durable)?, 0, now)
             }
         };
         let identity = newest.head.journal;
-        let journal = Journal {
+        let mut journal = Journal {
             folder,
             settings,
             identity,
@@ -112,12 +112,12 @@ impl<D: Folder> Journal<D> {
     }
 
     /// Whoever appended it may not have waited until it was safe.
-    fn sync_all(&self) -> Result<()> {
+    fn sync_all(&mut self) -> Result<()> {
         for (number, _) in &self.older {
             self.folder.open(&Use::Log.name(*number))?.sync()?;
         }
-        self.newest.file.sync()?;
-        self.store.sync_all()
+        self.store.sync_all()?;
+        self.newest.sync()
     }
 
     /// The numbers of its records.
@@ -141,7 +141,7 @@ impl<D: Folder> Journal<D> {
         }
         let (number, salt) = (self.next, (self.random)());
         let head = Head { of: Use::Log, journal: self.identity, number, salt, made: now.max(self.time) };
-        let fresh = SegmentFile::make(&*self.folder, head)?;
+        let fresh = SegmentFile::make(&*self.folder, head, self.settings.durable)?;
         let full = std::mem::replace(&mut self.newest, fresh);
         self.older.push((full.head.number, full.end));
         Ok(())
@@ -227,7 +227,7 @@ impl<D: Folder> Journal<D> {
         if !self.dirty {
             return Ok(());
         }
-        let done = self.store.sync().and_then(|()| self.newest.file.sync());
+        let done = self.store.sync().and_then(|()| self.newest.sync());
         match &done {
             Ok(()) => self.dirty = false,
             Err(e) => self.failed = Some(e.clone()),

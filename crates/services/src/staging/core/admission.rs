@@ -3,10 +3,10 @@
 //! Who asks first has room first. What fits may pass what does not, but nothing is passed for ever.
 
 use super::super::message::{Grant, Reply};
-use super::peers::PeerId;
 use super::pool::{Extent, Pool};
 use super::replica::Replica;
 use super::state::{refused, Owner, Place, Staging, WhenFull};
+use super::PeerId;
 use super::{Ground, Output};
 use thalweg_foundation::{Bytes, Kind, Nanos};
 

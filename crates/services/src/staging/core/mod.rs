@@ -21,10 +21,10 @@ mod variables;
 mod waiting;
 mod words;
 
-pub use peers::PeerId;
 pub use pool::{Extent, Pool, ALIGNMENT};
 pub use state::{Config, Staging, WhenFull};
 pub use task::{Outcome, Taken, Task};
+pub use thalweg_foundation::base::PeerId;
 
 /// The segment that is memory.
 pub const MEMORY: u32 = 0;

@@ -6,10 +6,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use thalweg_foundation::base::Name;
 
-/// The number of a client's connection, never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PeerId(pub u64);
-
 /// Memory in a client's hands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Granted {

@@ -1,9 +1,9 @@
 //! Clients that wait for versions to appear.
 
 use super::super::message::{Reply, WAIT_KEYS_MAX};
-use super::peers::PeerId;
 use super::state::{refused, Place, Staging};
 use super::Output;
+use super::PeerId;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Error, Kind, Nanos, Result};

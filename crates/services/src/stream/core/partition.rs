@@ -1,0 +1,365 @@
+//! A partition: batches wait in line, are appended a group at a time, and become visible.
+
+use super::super::definition::{Durability, Partition as Definition};
+use super::super::message::{Batch, Reply, BATCHES_MAX};
+use super::producers::{Producers, Turn, Written};
+use super::{Outcome, Output, PartitionId};
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+use thalweg_foundation::base::PeerId;
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+
+/// The most batches that are appended together.
+const GROUP_MAX: usize = 64;
+/// How long to wait before a journal that failed is opened again.
+const AGAIN: Nanos = Nanos(1_000_000_000);
+
+/// Who is to be told of a request's end.
+pub type Asker = (PeerId, u64);
+
+/// A batch that is under way.
+#[derive(Clone, Debug)]
+struct UnderWay {
+    peer: PeerId,
+    batch: Batch,
+    /// Who asked for it; several when it was sent again.
+    askers: Vec<Asker>,
+}
+
+/// Whether its journal can be used.
+#[derive(Clone, Debug)]
+enum Status {
+    /// It is being opened, under this number.
+    Opening(u64),
+    /// It can.
+    Open,
+    /// It cannot; tried again at this time.
+    Failed(Error, Nanos),
+}
+
+/// One partition.
+#[derive(Debug)]
+pub struct Partition {
+    /// Its number.
+    pub id: PartitionId,
+    /// How it is to be.
+    pub definition: Definition,
+    /// The events that can be read.
+    pub events: Range<u64>,
+    status: Status,
+    producers: Producers,
+    line: VecDeque<UnderWay>,
+    /// What is being appended, and under which number.
+    group: Option<(u64, Vec<UnderWay>)>,
+    /// Since when there is something that might not survive the machine.
+    unsafe_since: Option<Nanos>,
+    syncing: Option<u64>,
+    retaining: Option<u64>,
+}
+
+fn answer(askers: &[Asker], reply: &Reply, out: &mut Vec<Output>) {
+    out.extend(askers.iter().map(|(to, id)| Output::Send { to: *to, id: *id, reply: reply.clone() }));
+}
+
+impl Partition {
+    /// One whose journal is to be opened.
+    pub fn new(id: PartitionId, definition: Definition, number: u64, out: &mut Vec<Output>) -> Partition {
+        out.push(Output::Open { number, partition: id, definition: definition.clone() });
+        Partition {
+            id,
+            definition,
+            events: 0..0,
+            status: Status::Opening(number),
+            producers: Producers::default(),
+            line: VecDeque::new(),
+            group: None,
+            unsafe_since: None,
+            syncing: None,
+            retaining: None,
+        }
+    }
+
+    /// Why it cannot be used, if it cannot.
+    pub fn failure(&self) -> Option<&Error> {
+        match &self.status {
+            Status::Failed(e, _) => Some(e),
+            _ => None,
+        }
+    }
+
+    /// Whether its journal is still to be opened.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.status, Status::Opening(_))
+    }
+
+    /// Takes a batch in; the reply if there is one at once.
+    ///
+    /// # Errors
+    /// `Full`, `Protocol`, or why the partition cannot be used.
+    pub fn produce(&mut self, asker: Asker, batch: Batch) -> Result<Option<Reply>> {
+        if let Status::Failed(e, _) = &self.status {
+            return Err(e.clone());
+        }
+        // Only an open journal knows what was appended before.
+        let turn = if self.is_opening() { Turn::Next } else { self.producers.turn(&batch)? };
+        match turn {
+            Turn::Before(first) => return Ok(Some(Reply::Produced(first))),
+            Turn::UnderWay => {
+                let group = self.group.iter_mut().flat_map(|(_, group)| group);
+                let mut all = group.chain(&mut self.line);
+                let same = |u: &&mut UnderWay| {
+                    u.batch.producer == batch.producer
+                        && u.batch.sequence == batch.sequence
+                        && u.batch.events == batch.events
+                };
+                let Some(same) = all.find(same) else {
+                    let detail = format!(
+                        "event {} of producer {:x} is under way in another batch",
+                        batch.sequence, batch.producer
+                    );
+                    return Err(Error::new(Kind::Protocol, "stream.produce", detail));
+                };
+                same.askers.push(asker);
+            }
+            Turn::Next => {
+                if self.line.iter().filter(|u| u.peer == asker.0).count() >= BATCHES_MAX {
+                    let detail = format!("{BATCHES_MAX} batches of this client wait; wait for their ends");
+                    return Err(Error::new(Kind::Full, "stream.produce", detail));
+                }
+                if !self.is_opening() {
+                    self.producers.begun(&batch);
+                }
+                self.line.push_back(UnderWay { peer: asker.0, batch, askers: vec![asker] });
+            }
+        }
+        Ok(None)
+    }
+
+    /// Hands the journal the next group, if it is free; `number` is that of the output.
+    pub fn advance(&mut self, number: &mut u64, out: &mut Vec<Output>) {
+        let free = matches!(self.status, Status::Open) && self.group.is_none() && self.syncing.is_none();
+        if !free || self.retaining.is_some() || self.line.is_empty() {
+            return;
+        }
+        let group: Vec<UnderWay> = self.line.drain(..self.line.len().min(GROUP_MAX)).collect();
+        *number += 1;
+        out.push(Output::Append {
+            number: *number,
+            partition: self.id,
+            batches: group.iter().map(|u| (u.peer, u.batch)).collect(),
+            sync: self.definition.durability == Durability::Always,
+        });
+        self.group = Some((*number, group));
+    }
+
+    /// Something that was to be done has come to its end; whether it was for this partition.
+    pub fn done(
+        &mut self,
+        now: Nanos,
+        number: u64,
+        outcome: &Result<Outcome>,
+        out: &mut Vec<Output>,
+    ) -> bool {
+        if matches!(self.status, Status::Opening(n) if n == number) {
+            self.opened(now, outcome, out);
+            return true;
+        }
+        if self.group.as_ref().is_some_and(|(n, _)| *n == number) {
+            let group = self.group.take().map(|(_, group)| group).unwrap_or_default();
+            self.appended(now, group, outcome, out);
+            return true;
+        }
+        if self.syncing == Some(number) {
+            self.syncing = None;
+            match outcome {
+                Ok(_) => self.unsafe_since = None,
+                Err(e) => self.fail(now, e.clone(), out),
+            }
+            return true;
+        }
+        if self.retaining == Some(number) {
+            self.retaining = None;
+            // What could not be let go of is tried again.
+            if let Ok(Outcome::Retained(first)) = outcome {
+                self.events.start = self.events.start.max(*first).min(self.events.end);
+            }
+            return true;
+        }
+        false
+    }
+
+    fn opened(&mut self, now: Nanos, outcome: &Result<Outcome>, out: &mut Vec<Output>) {
+        let (events, written) = match outcome {
+            Ok(Outcome::Opened { events, written }) => (events.clone(), written),
+            Ok(_) => return self.fail(now, Error::new(Kind::Io, "stream.open", "no journal"), out),
+            Err(e) => return self.fail(now, e.clone(), out),
+        };
+        self.events = events;
+        self.producers = Producers::of(written);
+        self.status = Status::Open;
+        // What came meanwhile is looked at as if it came now.
+        for UnderWay { peer, batch, askers } in std::mem::take(&mut self.line) {
+            let Some(first) = askers.first().copied() else { continue };
+            debug_assert_eq!(first.0, peer);
+            match self.produce(first, batch) {
+                Ok(None) => {}
+                Ok(Some(reply)) => answer(&askers, &reply, out),
+                Err(e) => answer(&askers, &Reply::Failed(e), out),
+            }
+        }
+    }
+
+    fn appended(
+        &mut self,
+        now: Nanos,
+        group: Vec<UnderWay>,
+        outcome: &Result<Outcome>,
+        out: &mut Vec<Output>,
+    ) {
+        match outcome {
+            Ok(Outcome::Appended(firsts)) if firsts.len() == group.len() => {
+                for (UnderWay { batch, askers, .. }, first) in group.into_iter().zip(firsts) {
+                    let Batch { producer, sequence, events, .. } = batch;
+                    self.producers.appended(Written { producer, sequence, events, first: *first });
+                    self.events.end = self.events.end.max(first + u64::from(events));
+                    answer(&askers, &Reply::Produced(*first), out);
+                }
+                if let Durability::Interval(_) = self.definition.durability {
+                    self.unsafe_since.get_or_insert(now);
+                }
+            }
+            outcome => {
+                let e = match outcome {
+                    Err(e) => e.clone(),
+                    Ok(_) => Error::new(Kind::Io, "stream.produce", "the journal said something else"),
+                };
+                let producers: BTreeSet<u64> = group.iter().map(|u| u.batch.producer).collect();
+                // What waits behind a batch that failed would leave a gap.
+                let (behind, others) =
+                    self.line.drain(..).partition(|u| producers.contains(&u.batch.producer));
+                self.line = others;
+                let behind: VecDeque<UnderWay> = behind;
+                for UnderWay { batch, askers, .. } in group.into_iter().chain(behind) {
+                    self.producers.failed(&batch);
+                    answer(&askers, &Reply::Failed(e.clone()), out);
+                }
+                // A full disk and a batch that cannot be leave the journal as it was.
+                if !matches!(e.kind, Kind::Full | Kind::Protocol | Kind::Invalid) {
+                    self.fail(now, e, out);
+                }
+            }
+        }
+    }
+
+    /// The journal cannot be used: it is opened again later.
+    fn fail(&mut self, now: Nanos, e: Error, out: &mut Vec<Output>) {
+        for UnderWay { batch, askers, .. } in std::mem::take(&mut self.line) {
+            self.producers.failed(&batch);
+            answer(&askers, &Reply::Failed(e.clone()), out);
+        }
+        self.unsafe_since = None;
+        self.status = Status::Failed(e, now.after(AGAIN));
+    }
+
+    /// Does what it is time for; `before` is up to where every consumer has acknowledged.
+    pub fn tick(&mut self, now: Nanos, before: Option<u64>, number: &mut u64, out: &mut Vec<Output>) {
+        match self.status {
+            Status::Opening(_) => return,
+            Status::Failed(_, at) => {
+                let busy = self.group.is_some() || self.syncing.is_some() || self.retaining.is_some();
+                if at <= now && !busy {
+                    *number += 1;
+                    out.push(Output::Close { partition: self.id, remove: false });
+                    let definition = self.definition.clone();
+                    out.push(Output::Open { number: *number, partition: self.id, definition });
+                    self.status = Status::Opening(*number);
+                }
+                return;
+            }
+            Status::Open => {}
+        }
+        if self.group.is_some() || self.syncing.is_some() || self.retaining.is_some() {
+            return;
+        }
+        if self.safe_at().is_some_and(|at| at <= now) {
+            *number += 1;
+            self.syncing = Some(*number);
+            out.push(Output::Sync { number: *number, partition: self.id });
+            return;
+        }
+        let retention = self.definition.retention;
+        let before = before.filter(|before| retention.acknowledged && *before > self.events.start);
+        let (age, bytes) = (retention.age, retention.bytes);
+        if before.is_some() || ((age.is_some() || bytes.is_some()) && !self.events.is_empty()) {
+            *number += 1;
+            self.retaining = Some(*number);
+            out.push(Output::Retain { number: *number, partition: self.id, age, bytes, before });
+        }
+    }
+
+    fn safe_at(&self) -> Option<Nanos> {
+        match (self.definition.durability, self.unsafe_since) {
+            (Durability::Interval(interval), Some(since)) => Some(since.after(interval)),
+            _ => None,
+        }
+    }
+
+    /// When something is to be done next.
+    pub fn next_deadline(&self) -> Option<Nanos> {
+        match &self.status {
+            Status::Failed(_, at) => Some(*at),
+            _ => self.safe_at().filter(|_| self.syncing.is_none()),
+        }
+    }
+
+    /// A client is gone: what it has in line lies in memory that is gone with it.
+    pub fn gone(&mut self, peer: PeerId, out: &mut Vec<Output>) {
+        let mut missing: Vec<Batch> = Vec::new();
+        let lost = |missing: &[Batch], u: &UnderWay| {
+            // Behind what is gone there is a gap, also where another client says it is the same producer.
+            let gap = |m: &Batch| m.producer == u.batch.producer && m.sequence < u.batch.sequence;
+            u.peer == peer || missing.iter().any(gap)
+        };
+        while let Some(at) = self.line.iter().position(|u| lost(&missing, u)) {
+            let Some(UnderWay { batch, mut askers, .. }) = self.line.remove(at) else { break };
+            self.producers.failed(&batch);
+            missing.push(batch);
+            askers.retain(|(asker, _)| *asker != peer);
+            let detail = "the client that sent this batch first is gone, with its memory; send it again";
+            let e = Error::new(Kind::Interrupted, "stream.produce", detail);
+            answer(&askers, &Reply::Failed(e), out);
+        }
+        for under_way in self.group.iter_mut().flat_map(|(_, group)| group).chain(&mut self.line) {
+            under_way.askers.retain(|(asker, _)| *asker != peer);
+        }
+    }
+
+    /// It is removed: nobody waits for it any more.
+    pub fn removed(self, out: &mut Vec<Output>) {
+        let e = Error::new(Kind::NotFound, "stream.produce", "the topic has been deleted");
+        let group = self.group.into_iter().flat_map(|(_, group)| group);
+        for UnderWay { askers, .. } in group.chain(self.line) {
+            answer(&askers, &Reply::Failed(e.clone()), out);
+        }
+        out.push(Output::Close { partition: self.id, remove: true });
+    }
+
+    /// What must hold after every step.
+    pub fn invariants(&self) -> std::result::Result<(), String> {
+        if self.events.start > self.events.end {
+            return Err(format!("partition {:?} has events {:?}", self.id, self.events));
+        }
+        if self.producers.len() > super::PRODUCERS_MAX + GROUP_MAX + self.line.len() {
+            return Err(format!("{} producers are remembered", self.producers.len()));
+        }
+        let stuck = matches!(self.status, Status::Open)
+            && self.group.is_none()
+            && self.syncing.is_none()
+            && self.retaining.is_none()
+            && !self.line.is_empty();
+        if stuck {
+            return Err(format!("partition {:?}: batches wait for nothing", self.id));
+        }
+        Ok(())
+    }
+}

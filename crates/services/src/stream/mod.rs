@@ -1,0 +1,8 @@
+//! Streams: topics of persistent events, each with metadata and data, in partitions that are read in order.
+
+pub mod core;
+pub mod message;
+
+mod definition;
+
+pub use definition::{Durability, Partition, Rest, Retention, Topic, PARTITIONS_MAX, RULE_MAX};

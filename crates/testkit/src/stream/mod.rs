@@ -1,0 +1,6 @@
+//! The stream service in the adversarial world.
+
+mod store;
+mod world;
+
+pub use world::World as StreamWorld;
