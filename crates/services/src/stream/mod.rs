@@ -1,6 +1,7 @@
 //! Streams: topics of persistent events, each with metadata and data, in partitions that are read in order.
 
 pub mod core;
+pub mod driver;
 pub mod message;
 
 mod definition;

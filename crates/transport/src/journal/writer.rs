@@ -330,6 +330,18 @@ impl<D: Folder> Journal<D> {
         Ok(self.newest.first_since(time)?.unwrap_or(self.next))
     }
 
+    /// Lets go of the oldest segment files while there are more than `bytes`; the newest stays.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn keep(&mut self, bytes: Bytes) -> Result<()> {
+        while self.bytes() > bytes && !self.older.is_empty() {
+            let second = self.older.get(1).map_or(self.newest.head.number, |(first, _)| *first);
+            self.drop_before(second)?;
+        }
+        Ok(())
+    }
+
     /// Lets go of the oldest files, as long as all their records are before `number`.
     ///
     /// # Errors

@@ -132,10 +132,12 @@ impl Streams {
         };
         let wrong =
             |fact: &Fact| Error::new(Kind::Corrupt, "stream.open", format!("{fact:?} is not understood"));
+        if let Some(value) = facts.get(&Fact::Next) {
+            streams.next_topic = postcard::from_bytes(value).map_err(|_| wrong(&Fact::Next))?;
+        }
         for (fact, value) in facts {
             if let Fact::Topic(name) = fact {
                 let known: Remembered = postcard::from_bytes(value).map_err(|_| wrong(fact))?;
-                streams.next_topic = streams.next_topic.max(known.number + 1);
                 streams.add(name.clone(), known.number, known.topic, None, out);
             }
         }
@@ -149,6 +151,11 @@ impl Streams {
             }
         }
         Ok(streams)
+    }
+
+    /// The partitions that there are.
+    pub fn partitions(&self) -> impl Iterator<Item = PartitionId> + '_ {
+        self.topics.values().flat_map(|topic| topic.partitions.iter().map(|partition| partition.id))
     }
 
     fn add(
@@ -274,6 +281,7 @@ impl Streams {
         let number = self.next_topic;
         self.next_topic += 1;
         let known = Remembered { number, topic: topic.clone() };
+        self.news.insert(Fact::Next, encoded(&self.next_topic));
         self.news.insert(Fact::Topic(name.clone()), encoded(&known));
         self.add(name, number, topic, Some(asker), out);
         Ok(())

@@ -30,6 +30,8 @@ pub struct PartitionId {
 /// What the service remembers over its end, beside the events.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fact {
+    /// The number of the next topic to be made; no other ever had it.
+    Next,
     /// A topic.
     Topic(Name),
     /// Up to where a consumer has acknowledged a partition.

@@ -1,0 +1,209 @@
+//! The journals of the partitions, and what is done with them.
+
+use super::super::core::{Outcome, PartitionId, Written};
+use super::super::definition::{Durability, Partition as Definition, Rest};
+use super::super::message::Batch as Described;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
+use thalweg_transport::journal::{Batch, Content, Disk, Journal, Random, Settings};
+
+/// How far back it is looked who has written, in records.
+const WRITTEN: u64 = 1 << 20;
+
+/// An open journal.
+pub type Open = Arc<Mutex<Journal<Disk>>>;
+
+/// The journals.
+pub struct Files {
+    root: PathBuf,
+    open: Mutex<BTreeMap<PartitionId, Open>>,
+    /// Where data lie apart.
+    apart: Mutex<BTreeMap<PartitionId, PathBuf>>,
+}
+
+/// Random numbers of the operating system.
+pub fn random() -> Random {
+    Box::new(|| {
+        let mut bytes = [0; 8];
+        // The system's source of randomness is there as soon as it runs; a short answer leaves zeros.
+        let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+        u64::from_le_bytes(bytes)
+    })
+}
+
+fn locked(journal: &Open) -> MutexGuard<'_, Journal<Disk>> {
+    journal.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn folder_name(id: PartitionId) -> String {
+    format!("{}-{}", id.topic, id.partition)
+}
+
+fn id_of(name: &str) -> Option<PartitionId> {
+    let (topic, partition) = name.split_once('-')?;
+    Some(PartitionId { topic: topic.parse().ok()?, partition: partition.parse().ok()? })
+}
+
+impl Files {
+    /// The journals in folders of `root`; those that are none of `known` are what deleted topics left behind.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn new(root: &Path, known: &[PartitionId]) -> Result<Files> {
+        let io = |e| Error::io(&format!("stream.open: {}", root.display()), e);
+        std::fs::create_dir_all(root).map_err(io)?;
+        for entry in std::fs::read_dir(root).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            let id = entry.file_name().to_str().and_then(id_of);
+            if id.is_some_and(|id| !known.contains(&id)) {
+                std::fs::remove_dir_all(entry.path()).map_err(io)?;
+            }
+        }
+        Ok(Files { root: root.to_path_buf(), open: Mutex::default(), apart: Mutex::default() })
+    }
+
+    /// The journal of a partition.
+    ///
+    /// # Errors
+    /// `Io` when it is not open.
+    pub fn journal(&self, id: PartitionId) -> Result<Open> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = || Error::new(Kind::Io, "stream", "the partition's journal is not open");
+        open.get(&id).cloned().ok_or_else(closed)
+    }
+
+    /// Opens the journal of a partition, or begins it.
+    ///
+    /// # Errors
+    /// As the journal says; `Invalid` for a partition in memory.
+    pub fn open(&self, id: PartitionId, definition: &Definition, now: Nanos) -> Result<Outcome> {
+        if definition.rest == Rest::Memory {
+            let detail = "partitions in memory are not served yet; use files";
+            return Err(Error::new(Kind::Invalid, "stream.open", detail));
+        }
+        let log = Arc::new(Disk::open(&self.root.join(folder_name(id)))?);
+        let data = match &definition.rest {
+            Rest::Apart { data } => {
+                let path = Path::new(data).join(folder_name(id));
+                let disk = Arc::new(Disk::open(&path)?);
+                self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
+                disk
+            }
+            _ => log.clone(),
+        };
+        let durable = definition.durability != Durability::None;
+        let settings = Settings { durable, ..Settings::default() };
+        let (journal, _) = Journal::open(log, data, settings, random(), now)?;
+        let events = journal.numbers();
+        let mut written = Vec::new();
+        let mut from = events.start.max(events.end.saturating_sub(WRITTEN));
+        while from < events.end {
+            let read = journal.read(from, |entry| {
+                let header = entry.header;
+                written.push(Written {
+                    producer: header.writer,
+                    sequence: header.sequence,
+                    events: header.content.records,
+                    first: header.first,
+                });
+                Ok(true)
+            });
+            from = match read {
+                Ok(next) => next,
+                Err(e) if e.kind == Kind::Corrupt => from + 1,
+                Err(e) => return Err(e),
+            };
+        }
+        let journal = Arc::new(Mutex::new(journal));
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, journal);
+        Ok(Outcome::Opened { events, written })
+    }
+
+    /// Closes the journal of a partition, and removes it.
+    pub fn close(&self, id: PartitionId, remove: bool) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if remove {
+            // What cannot be removed now is when the server starts next.
+            let _ = std::fs::remove_dir_all(self.root.join(folder_name(id)));
+            let _ = apart.map(std::fs::remove_dir_all);
+        }
+    }
+
+    /// Appends batches, all or none.
+    ///
+    /// # Errors
+    /// As the journal says.
+    pub fn append(&self, id: PartitionId, batches: &[Lies<'_>], sync: bool, now: Nanos) -> Result<Outcome> {
+        let journal = self.journal(id)?;
+        let mut journal = locked(&journal);
+        let batches: Vec<Batch<'_>> = batches.iter().map(Lies::batch).collect();
+        let headers = journal.append(now, &batches)?;
+        if sync {
+            journal.sync()?;
+        }
+        Ok(Outcome::Appended(headers.iter().map(|header| header.first).collect()))
+    }
+
+    /// Makes a partition safe.
+    ///
+    /// # Errors
+    /// As the journal says.
+    pub fn sync(&self, id: PartitionId) -> Result<Outcome> {
+        locked(&self.journal(id)?).sync().map(|()| Outcome::Done)
+    }
+
+    /// Lets go of the oldest events.
+    ///
+    /// # Errors
+    /// As the journal says.
+    pub fn retain(
+        &self,
+        id: PartitionId,
+        age: Option<Nanos>,
+        bytes: Option<Bytes>,
+        before: Option<u64>,
+        now: Nanos,
+    ) -> Result<Outcome> {
+        let journal = self.journal(id)?;
+        let mut journal = locked(&journal);
+        let since = age.map(|age| journal.first_since(Nanos(now.since(age).0))).transpose()?;
+        if let Some(before) = [since, before].into_iter().flatten().max() {
+            journal.drop_before(before)?;
+        }
+        if let Some(bytes) = bytes {
+            journal.keep(bytes)?;
+        }
+        Ok(Outcome::Retained(journal.numbers().start))
+    }
+}
+
+/// A batch, and where its bytes lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Lies<'o> {
+    /// What it is.
+    pub batch: Described,
+    /// Its body.
+    pub body: &'o [u8],
+    /// Its data, where they lie apart.
+    pub apart: Option<&'o [u8]>,
+}
+
+impl<'o> Lies<'o> {
+    fn batch(&self) -> Batch<'o> {
+        Batch {
+            content: content(&self.batch),
+            writer: self.batch.producer,
+            sequence: self.batch.sequence,
+            body: self.body,
+            apart: self.apart,
+        }
+    }
+}
+
+/// What a batch holds, as the journal says it.
+pub fn content(batch: &Described) -> Content {
+    Content { records: batch.events, metadata: batch.metadata_bytes, data: batch.data_bytes }
+}

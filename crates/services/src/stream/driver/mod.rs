@@ -1,0 +1,7 @@
+//! What drives the stream service in the real world.
+
+mod facts;
+mod files;
+mod host;
+
+pub use host::{Delivery, Host, Outbox, Settings};

@@ -1,0 +1,277 @@
+//! The stream service over real files: what is acknowledged survives SIGKILL at any moment.
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use thalweg_foundation::base::{Name, PeerId};
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_services::stream::core::Config;
+use thalweg_services::stream::driver::{Delivery, Host, Outbox, Settings};
+use thalweg_services::stream::message::{Batch, Begin, Held, Place, Reply, Request};
+use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic};
+use thalweg_transport::journal::{Body, Disk, Journal};
+
+const LATE: Duration = Duration::from_secs(60);
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("thalweg-streams-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Way(Sender<(u64, Reply)>);
+
+impl Delivery for Way {
+    fn deliver(&mut self, id: u64, reply: Reply) {
+        let _ = self.0.send((id, reply));
+    }
+}
+
+/// Batches one behind the other.
+#[derive(Default)]
+struct Memory(Mutex<BTreeMap<u64, &'static [u8]>>);
+
+impl Outbox for Memory {
+    fn bytes(&self, at: u64, bytes: u64) -> Result<&[u8]> {
+        let all = self.0.lock().unwrap();
+        let (start, held) = all.range(..=at).next_back().unwrap();
+        let from = (at - start) as usize;
+        let wrong = || Error::new(Kind::Protocol, "test", "outside of the outbox");
+        held.get(from..from + bytes as usize).ok_or_else(wrong)
+    }
+}
+
+struct Client {
+    host: Arc<Host>,
+    peer: PeerId,
+    replies: Receiver<(u64, Reply)>,
+    memory: Arc<Memory>,
+    id: u64,
+}
+
+fn host(folder: &Path) -> Arc<Host> {
+    Host::open(Settings { folder: folder.to_path_buf(), config: Config::default() }).unwrap()
+}
+
+fn name(text: &str) -> Name {
+    Name::new("test", text).unwrap()
+}
+
+fn place(partition: u32) -> Place {
+    Place { topic: name("events"), partition }
+}
+
+fn topic(durability: Durability, partitions: usize) -> Topic {
+    let partition = Partition { rest: Rest::Files, durability, retention: Retention::default() };
+    let partitions = vec![partition; partitions];
+    Topic { partitions, validator: String::new(), selector: String::new(), serializer: String::new() }
+}
+
+/// What event `n` holds.
+fn event(n: u64) -> (Vec<u8>, Vec<u8>) {
+    let metadata = format!("{{\"n\":{n}}}").into_bytes();
+    (metadata, (0..n % 300).map(|k| (n + k) as u8).collect())
+}
+
+impl Client {
+    fn new(host: &Arc<Host>) -> Client {
+        let (sender, replies) = channel();
+        let memory = Arc::new(Memory::default());
+        let peer = host.join(Box::new(Way(sender)), memory.clone()).unwrap();
+        Client { host: host.clone(), peer, replies, memory, id: 0 }
+    }
+
+    fn send(&mut self, body: Request) -> u64 {
+        self.id += 1;
+        self.host.submit(self.peer, self.id, body).unwrap();
+        self.id
+    }
+
+    fn ask(&mut self, body: Request) -> Reply {
+        let id = self.send(body);
+        let (answered, reply) = self.replies.recv_timeout(LATE).unwrap();
+        assert_eq!(answered, id);
+        reply
+    }
+
+    /// A batch of the events from `first` on.
+    fn produce(&mut self, producer: u64, first: u64, events: u32, apart: bool) -> u64 {
+        let mut body = Body::default();
+        for n in first..first + u64::from(events) {
+            let (metadata, data) = event(n);
+            body.push(&metadata, &data).unwrap();
+        }
+        let mut bytes = body.bytes(!apart);
+        if apart {
+            bytes.resize(bytes.len().next_multiple_of(64), 0);
+            bytes.extend_from_slice(body.data());
+        }
+        let at = first << 32;
+        self.memory.0.lock().unwrap().insert(at, bytes.leak());
+        let content = body.content();
+        let (metadata_bytes, data_bytes) = (content.metadata, content.data);
+        let heard = first;
+        let batch = Batch { producer, sequence: first, heard, events, metadata_bytes, data_bytes, apart, at };
+        self.send(Request::Produce { place: place(0), batch })
+    }
+}
+
+/// The events of partition 0, read from its files.
+fn events(folder: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let disk = Arc::new(Disk::open(&folder.join("partitions/1-0")).unwrap());
+    let settings = thalweg_transport::journal::Settings { durable: true, ..Default::default() };
+    let (journal, _) = Journal::open(disk.clone(), disk, settings, Box::new(|| 1), Nanos(0)).unwrap();
+    let mut all = Vec::new();
+    let read = journal.read(0, |entry| {
+        for n in 0..entry.header.content.records {
+            let range = entry.data_range(n);
+            let data = match entry.data(n) {
+                Some(data) => data.to_vec(),
+                None => {
+                    let mut data = vec![0; (range.end - range.start) as usize];
+                    journal.read_data(entry, range, &mut data)?;
+                    data
+                }
+            };
+            all.push((entry.metadata(n).to_vec(), data));
+        }
+        Ok(true)
+    });
+    assert_eq!(read.unwrap(), journal.numbers().end);
+    all
+}
+
+#[test]
+fn events_topics_and_positions_are_there_after_the_end_of_the_server() {
+    let folder = Folder::new("again");
+    {
+        let host = host(&folder.0);
+        let mut client = Client::new(&host);
+        let create = Request::Create { name: name("events"), topic: topic(Durability::Always, 2) };
+        assert_eq!(client.ask(create.clone()), Reply::Done);
+        assert!(matches!(client.ask(create), Reply::Failed(e) if e.kind == Kind::Exists));
+        for (first, apart) in [(0, false), (10, true), (20, false)] {
+            client.produce(5, first, 10, apart);
+            assert_eq!(client.replies.recv_timeout(LATE).unwrap().1, Reply::Produced(first));
+        }
+        // What is sent again is not appended again.
+        client.produce(5, 10, 10, true);
+        assert_eq!(client.replies.recv_timeout(LATE).unwrap().1, Reply::Produced(10));
+        let (topic, consumer) = (name("events"), name("trainer"));
+        let join = Request::Join { topic, consumer: consumer.clone(), only: None, begin: Begin::First };
+        let Reply::News { held, .. } = client.ask(join) else { panic!() };
+        let all = |next| Held { partition: 0, next, events: 0..30 };
+        assert_eq!(held, [all(0), Held { partition: 1, next: 0, events: 0..0 }]);
+        assert_eq!(client.ask(Request::Acknowledge { place: place(0), consumer, next: 12 }), Reply::Done);
+        let beyond = Request::Acknowledge { place: place(0), consumer: name("trainer"), next: 31 };
+        assert!(matches!(client.ask(beyond), Reply::Failed(e) if e.kind == Kind::Invalid));
+        host.close();
+    }
+    {
+        let host = host(&folder.0);
+        let other = Host::open(Settings { folder: folder.0.clone(), config: Config::default() });
+        assert_eq!(other.err().unwrap().kind, Kind::Access);
+        let mut client = Client::new(&host);
+        assert_eq!(client.ask(Request::List), Reply::Topics(vec![name("events")]));
+        let (topic, consumer) = (name("events"), name("trainer"));
+        let join = Request::Join { topic, consumer, only: Some(vec![0]), begin: Begin::Next };
+        let Reply::News { held, .. } = client.ask(join) else { panic!() };
+        assert_eq!(held, [Held { partition: 0, next: 12, events: 0..30 }]);
+        // It still knows what it has.
+        client.produce(5, 20, 10, false);
+        assert_eq!(client.replies.recv_timeout(LATE).unwrap().1, Reply::Produced(20));
+        assert_eq!(client.ask(Request::Delete { name: name("other") }).clone(), {
+            let detail = "there is no topic \"other\"; create it first";
+            Reply::Failed(Error::new(Kind::NotFound, "stream", detail))
+        });
+        host.close();
+    }
+    assert!(events(&folder.0).into_iter().eq((0..30).map(event)));
+    let host = host(&folder.0);
+    let mut client = Client::new(&host);
+    assert_eq!(client.ask(Request::Delete { name: name("events") }), Reply::Done);
+    assert_eq!(client.ask(Request::List), Reply::Topics(vec![]));
+    assert!(!folder.0.join("partitions/1-0").exists());
+    host.close();
+}
+
+/// The other process: says which events were acknowledged until it is killed.
+#[test]
+#[ignore = "started by the test below"]
+fn produces_until_it_is_killed() {
+    let Some(folder) = std::env::var_os("THALWEG_CRASH") else { return };
+    let first: u64 = std::env::var("THALWEG_FIRST").unwrap().parse().unwrap();
+    let host = host(Path::new(&folder));
+    let mut client = Client::new(&host);
+    let create = Request::Create { name: name("events"), topic: topic(Durability::Always, 1) };
+    drop(client.ask(create));
+    let mut next = first;
+    let mut say = std::io::stdout();
+    loop {
+        let events = 1 + next as u32 % 7;
+        client.produce(9, next, events, next % 3 == 0);
+        match client.replies.recv_timeout(LATE).unwrap().1 {
+            Reply::Produced(number) => writeln!(say, "\nacknowledged {next} {events} {number}").unwrap(),
+            other => writeln!(say, "\nrefused {other:?}").unwrap(),
+        }
+        say.flush().unwrap();
+        next += u64::from(events);
+    }
+}
+
+/// `THALWEG_KILLS=200` kills it so often.
+#[test]
+fn what_was_acknowledged_survives_sigkill_at_any_moment() {
+    let folder = Folder::new("crash");
+    let kills: u64 = std::env::var("THALWEG_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let mut acknowledged = 0;
+    for life in 0..kills {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "produces_until_it_is_killed", "--nocapture"])
+            .env("THALWEG_CRASH", &folder.0)
+            .env("THALWEG_FIRST", acknowledged.to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(std::io::Result::ok);
+        // It is killed at some moment after it was heard of so often; what it says until then counts too.
+        let enough = 1 + life * 7 % 23;
+        let mut heard = 0;
+        for line in lines {
+            assert!(!line.starts_with("refused"), "{line}");
+            let Some(words) = line.strip_prefix("acknowledged ") else { continue };
+            let words: Vec<u64> = words.split(' ').map(|word| word.parse().unwrap()).collect();
+            // What the one before had appended without being heard is not appended again.
+            assert_eq!((words[0], words[2]), (acknowledged, acknowledged));
+            acknowledged += words[1];
+            heard += 1;
+            if heard == enough {
+                std::thread::sleep(Duration::from_micros(life * 373 % 9_000));
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        assert!(heard >= enough, "it ended by itself");
+    }
+    let there = events(&folder.0);
+    assert!(there.len() as u64 >= acknowledged);
+    let all = (0..there.len() as u64).map(event);
+    assert!(there.into_iter().eq(all));
+}
