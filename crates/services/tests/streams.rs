@@ -225,7 +225,7 @@ fn produces_until_it_is_killed() {
     let mut say = std::io::stdout();
     loop {
         let events = 1 + next as u32 % 7;
-        client.produce(9, next, events, next % 3 == 0);
+        client.produce(9, next, events, next.is_multiple_of(3));
         match client.replies.recv_timeout(LATE).unwrap().1 {
             Reply::Produced(number) => writeln!(say, "\nacknowledged {next} {events} {number}").unwrap(),
             other => writeln!(say, "\nrefused {other:?}").unwrap(),
