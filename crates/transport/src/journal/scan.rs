@@ -70,9 +70,13 @@ impl<'f, F: File> Scan<'f, F> {
         }
         let held = self.from..self.from + self.window.len() as u64;
         if at < held.start || at + len > held.end {
-            self.window.resize(len.max(WINDOW).min(self.end - at) as usize, 0);
+            // What is there already is not read again.
+            let kept = if held.contains(&at) { (held.end - at) as usize } else { 0 };
+            let drop = self.window.len() - kept;
+            self.window.copy_within(drop.., 0);
+            self.window.resize((len.max(WINDOW).min(self.end - at) as usize).max(kept), 0);
             self.from = at;
-            if let Err(e) = self.file.read(at, &mut self.window) {
+            if let Err(e) = self.file.read(at + kept as u64, &mut self.window[kept..]) {
                 self.window.clear();
                 return Err(e);
             }
