@@ -207,8 +207,43 @@ fn events_topics_and_positions_are_there_after_the_end_of_the_server() {
     let mut client = Client::new(&host);
     assert_eq!(client.ask(Request::Delete { name: name("events") }), Reply::Done);
     assert_eq!(client.ask(Request::List), Reply::Topics(vec![]));
-    assert!(!folder.0.join("partitions/1-0").exists());
     host.close();
+    assert!(!folder.0.join("partitions/1-0").exists());
+}
+
+#[test]
+fn who_waits_is_told_of_new_events_and_of_the_end_of_its_time() {
+    let folder = Folder::new("wait");
+    let host = host(&folder.0);
+    let mut client = Client::new(&host);
+    let interval = Durability::Interval(Nanos(5_000_000));
+    let create = Request::Create { name: name("events"), topic: topic(interval, 1) };
+    assert_eq!(client.ask(create), Reply::Done);
+    let (topic, consumer) = (name("events"), name("trainer"));
+    let join =
+        Request::Join { topic: topic.clone(), consumer: consumer.clone(), only: None, begin: Begin::First };
+    let Reply::News { generation, .. } = client.ask(join) else { panic!() };
+    let poll = |known, within| Request::Poll {
+        topic: topic.clone(),
+        consumer: consumer.clone(),
+        generation,
+        known: vec![(0, known)],
+        within: Nanos(within),
+    };
+    let end = |reply| {
+        let Reply::News { held, .. } = reply else { panic!() };
+        held[0].events.end
+    };
+    // Nothing comes: it is told so when its time is up.
+    assert_eq!(end(client.ask(poll(0, 1_000_000))), 0);
+    let waiting = client.send(poll(0, 60_000_000_000));
+    let mut other = Client::new(&host);
+    other.produce(1, 0, 3, false);
+    assert_eq!(other.replies.recv_timeout(LATE).unwrap().1, Reply::Produced(0));
+    let (id, reply) = client.replies.recv_timeout(LATE).unwrap();
+    assert_eq!((id, end(reply)), (waiting, 3));
+    host.close();
+    assert!(matches!(host.submit(client.peer, 99, Request::List), Err(e) if e.kind == Kind::Gone));
 }
 
 /// The other process: says which events were acknowledged until it is killed.

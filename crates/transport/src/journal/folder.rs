@@ -130,6 +130,13 @@ impl Disk {
     }
 }
 
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Closing is not enough while a child that was just forked holds a copy of the descriptor.
+        let _ = fs::flock(&self.fd, FlockOperation::Unlock);
+    }
+}
+
 impl Folder for Disk {
     type File = DiskFile;
 

@@ -87,6 +87,8 @@ pub struct Streams {
     noting: Option<Noting>,
     /// Nothing is remembered before this time.
     note_at: Nanos,
+    /// Partitions that are gone, to be closed when what is being done with them under this number has come to its end.
+    leaving: BTreeMap<u64, PartitionId>,
 }
 
 fn refuse(askers: impl Iterator<Item = Asker>, e: &Error, out: &mut Vec<Output>) {
@@ -129,6 +131,7 @@ impl Streams {
             wait_news: Vec::new(),
             noting: None,
             note_at: Nanos(0),
+            leaving: BTreeMap::new(),
         };
         let wrong =
             |fact: &Fact| Error::new(Kind::Corrupt, "stream.open", format!("{fact:?} is not understood"));
@@ -299,7 +302,7 @@ impl Streams {
         }
         let e = Error::new(Kind::NotFound, "stream", "the topic has been deleted");
         refuse(topic.making.into_iter().chain(topic.joining.into_iter().map(|(asker, _)| asker)), &e, out);
-        topic.partitions.into_iter().for_each(|partition| partition.removed(out));
+        self.remove(topic.partitions, out);
         self.wait_news.push((asker, Reply::Done));
         Ok(())
     }
@@ -407,6 +410,10 @@ impl Streams {
             self.noted(outcome, out);
             return;
         }
+        if let Some(partition) = self.leaving.remove(&number) {
+            out.push(Output::Close { partition, remove: true });
+            return;
+        }
         let (now, mut last) = (self.now, self.number);
         let mut opened = None;
         for (name, topic) in &mut self.topics {
@@ -438,6 +445,15 @@ impl Streams {
         }
     }
 
+    fn remove(&mut self, partitions: Vec<Partition>, out: &mut Vec<Output>) {
+        for partition in partitions {
+            let id = partition.id;
+            if let Some(number) = partition.removed(out) {
+                self.leaving.insert(number, id);
+            }
+        }
+    }
+
     /// The partitions of a topic are open, or cannot be.
     fn opened(&mut self, name: Name, out: &mut Vec<Output>) {
         let Some(topic) = self.topics.get_mut(&name) else { return };
@@ -454,7 +470,7 @@ impl Streams {
                     refuse(joining.into_iter().map(|(asker, _)| asker), &e, out);
                     if let Some(topic) = self.topics.remove(&name) {
                         topic.consumers.into_values().for_each(|consumer| consumer.removed(out));
-                        topic.partitions.into_iter().for_each(|partition| partition.removed(out));
+                        self.remove(topic.partitions, out);
                     }
                     self.news.insert(Fact::Topic(name), None);
                     return;

@@ -334,14 +334,21 @@ impl Partition {
         }
     }
 
-    /// It is removed: nobody waits for it any more.
-    pub fn removed(self, out: &mut Vec<Output>) {
+    /// It is removed: nobody waits for it any more. The number of what is still being done with its journal, which can be
+    /// closed only then.
+    pub fn removed(self, out: &mut Vec<Output>) -> Option<u64> {
+        let opening = if let Status::Opening(number) = self.status { Some(number) } else { None };
+        let appending = self.group.as_ref().map(|(number, _)| *number);
+        let busy = opening.or(appending).or(self.syncing).or(self.retaining);
         let e = Error::new(Kind::NotFound, "stream.produce", "the topic has been deleted");
         let group = self.group.into_iter().flat_map(|(_, group)| group);
         for UnderWay { askers, .. } in group.chain(self.line) {
             answer(&askers, &Reply::Failed(e.clone()), out);
         }
-        out.push(Output::Close { partition: self.id, remove: true });
+        if busy.is_none() {
+            out.push(Output::Close { partition: self.id, remove: true });
+        }
+        busy
     }
 
     /// What must hold after every step.

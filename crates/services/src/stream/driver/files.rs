@@ -121,6 +121,11 @@ impl Files {
         Ok(Outcome::Opened { events, written })
     }
 
+    /// Closes all journals.
+    pub fn close_all(&self) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Closes the journal of a partition, and removes it.
     pub fn close(&self, id: PartitionId, remove: bool) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);

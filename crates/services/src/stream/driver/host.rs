@@ -6,15 +6,24 @@ use super::facts::Facts;
 use super::files::{content, random, Files, Lies};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use thalweg_foundation::base::PeerId;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::now;
 
+/// The clock's thread looks this often whether the service is still wanted.
+const LATEST: Nanos = Nanos(1_000_000_000);
 /// Threads that write to disks.
 const WORKERS: usize = 4;
+/// Batches of so few bytes are written into the page cache sooner than a worker wakes up,
+const LITTLE: u64 = 64 << 10;
+/// unless that took so long before:
+const SLOW: Nanos = Nanos(2_000_000);
+/// then workers do it for so long, and who asks waits for no disk.
+const SLOW_FOR: Nanos = Nanos(1_000_000_000);
 
 /// How a host is to be.
 #[derive(Clone, Debug)]
@@ -45,22 +54,30 @@ struct Client {
     outbox: Arc<dyn Outbox>,
 }
 
-type Work = (Output, Vec<Arc<dyn Outbox>>);
+/// What is to be done, and where the batches lie that it is about.
+type Job = (Output, Vec<Arc<dyn Outbox>>);
 
 struct State {
     core: Streams,
     clients: BTreeMap<PeerId, Client>,
     out: Vec<Output>,
     next_peer: u64,
-    work: Option<Sender<Work>>,
+    work: Option<Sender<Job>>,
+    /// When the clock's thread wakes up.
+    armed: Nanos,
 }
 
 /// One stream service in this process.
 pub struct Host {
     state: Mutex<State>,
-    facts: Mutex<Facts>,
+    /// None when the service has closed.
+    facts: Mutex<Option<Facts>>,
     files: Files,
     workers: Mutex<Vec<JoinHandle<()>>>,
+    /// Until when workers do everything, as the disk was slow.
+    slow_until: AtomicU64,
+    /// Wakes the clock's thread.
+    earlier: Condvar,
 }
 
 /// Nanoseconds since 1970: what is written is looked at by others, later.
@@ -91,13 +108,16 @@ impl Host {
         }
         let known: Vec<_> = core.partitions().collect();
         let files = Files::new(&partitions, &known)?;
-        let (work, jobs) = channel::<Work>();
-        let state = State { core, clients: BTreeMap::new(), out, next_peer: 1, work: Some(work) };
+        let (work, jobs) = channel::<Job>();
+        let state =
+            State { core, clients: BTreeMap::new(), out, next_peer: 1, work: Some(work), armed: Nanos(0) };
         let host = Arc::new(Host {
             state: Mutex::new(state),
-            facts: Mutex::new(facts),
+            facts: Mutex::new(Some(facts)),
             files,
             workers: Mutex::default(),
+            slow_until: AtomicU64::new(0),
+            earlier: Condvar::new(),
         });
         let jobs = Arc::new(Mutex::new(jobs));
         for _ in 0..WORKERS {
@@ -105,12 +125,21 @@ impl Host {
             let thread = std::thread::Builder::new().name("thalweg-stream".into());
             let thread = thread.spawn(move || loop {
                 let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let (Ok((output, outboxes)), Some(host)) = (job, Weak::upgrade(&me)) else { return };
-                host.work(&output, &outboxes);
+                let (Ok(job), Some(host)) = (job, Weak::upgrade(&me)) else { return };
+                if let Some((number, outcome)) = host.work(&job) {
+                    host.step(|state| {
+                        state.core.step(now(), Input::Done { number, outcome }, &mut state.out)
+                    });
+                }
             });
             let thread = thread.map_err(|e| Error::io("stream.open", e))?;
             host.workers.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
+        let me = Arc::downgrade(&host);
+        let thread = std::thread::Builder::new().name("thalweg-clock".into());
+        let clock = thread.spawn(move || while Weak::upgrade(&me).is_some_and(|host| host.tick()) {});
+        let clock = clock.map_err(|e| Error::io("stream.open", e))?;
+        host.workers.lock().unwrap_or_else(PoisonError::into_inner).push(clock);
         host.step(|_| {});
         Ok(host)
     }
@@ -121,12 +150,31 @@ impl Host {
 
     /// Steps the core with what `inputs` gives it, and performs what it wants.
     fn step(&self, inputs: impl FnOnce(&mut State)) {
-        let mut state = self.lock();
-        inputs(&mut state);
-        self.perform(&mut state);
+        let mut jobs = {
+            let mut state = self.lock();
+            inputs(&mut state);
+            let jobs = self.perform(&mut state);
+            if state.core.next_deadline().is_some_and(|at| at < state.armed) {
+                self.earlier.notify_all();
+            }
+            jobs
+        };
+        while let Some(job) = jobs.pop() {
+            let start = now();
+            let Some((number, outcome)) = self.work(&job) else { continue };
+            if now().since(start) > SLOW {
+                self.slow_until.store(now().after(SLOW_FOR).0, Ordering::Relaxed);
+            }
+            let mut state = self.lock();
+            let State { core, out, .. } = &mut *state;
+            core.step(now(), Input::Done { number, outcome }, out);
+            jobs.extend(self.perform(&mut state));
+        }
     }
 
-    fn perform(&self, state: &mut State) {
+    /// Sends what is to be sent and hands the workers what is to be done; gives back what is done sooner than handed over.
+    fn perform(&self, state: &mut State) -> Vec<Job> {
+        let mut jobs = Vec::new();
         for output in std::mem::take(&mut state.out) {
             match output {
                 Output::Send { to, id, reply } => {
@@ -137,24 +185,30 @@ impl Host {
                 // Before it may be opened again.
                 Output::Close { partition, remove } => self.files.close(partition, remove),
                 output => {
-                    let batches = match &output {
-                        Output::Append { batches, .. } => batches.as_slice(),
-                        _ => &[],
+                    let (batches, sync) = match &output {
+                        Output::Append { batches, sync, .. } => (batches.as_slice(), *sync),
+                        _ => (&[][..], true),
                     };
+                    let bytes = |(_, b): &(PeerId, Batch)| b.data_bytes + u64::from(b.metadata_bytes);
+                    let little = !sync && batches.iter().map(bytes).sum::<u64>() <= LITTLE;
                     let outbox =
                         |(peer, _): &(PeerId, Batch)| state.clients.get(peer).map(|c| c.outbox.clone());
                     // Who left meanwhile left nothing in line.
                     let outboxes = batches.iter().filter_map(outbox).collect();
-                    if let Some(work) = &state.work {
+                    if little && self.slow_until.load(Ordering::Relaxed) < now().0 {
+                        jobs.push((output, outboxes));
+                    } else if let Some(work) = &state.work {
                         let _ = work.send((output, outboxes));
                     }
                 }
             }
         }
+        jobs
     }
 
-    fn work(&self, output: &Output, outboxes: &[Arc<dyn Outbox>]) {
-        let (number, outcome) = match output {
+    /// Does it; the number under which its end is told.
+    fn work(&self, (output, outboxes): &Job) -> Option<(u64, Result<Outcome>)> {
+        Some(match output {
             Output::Open { number, partition, definition } => {
                 (*number, self.files.open(*partition, definition, wall()))
             }
@@ -173,11 +227,11 @@ impl Host {
             }
             Output::Remember { number, facts } => {
                 let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
-                (*number, known.remember(facts, wall()).map(|()| Outcome::Done))
+                let noted = known.as_mut().ok_or_else(closed).and_then(|known| known.remember(facts, wall()));
+                (*number, noted.map(|()| Outcome::Done))
             }
-            Output::Send { .. } | Output::Close { .. } => return,
-        };
-        self.step(|state| state.core.step(now(), Input::Done { number, outcome }, &mut state.out));
+            Output::Send { .. } | Output::Close { .. } => return None,
+        })
     }
 
     /// Takes a client in, whose batches lie in `outbox`.
@@ -185,17 +239,17 @@ impl Host {
     /// # Errors
     /// `Gone` when the service is closing.
     pub fn join(&self, way: Box<dyn Delivery>, outbox: Arc<dyn Outbox>) -> Result<PeerId> {
-        let mut state = self.lock();
-        if state.work.is_none() {
-            return Err(closed());
-        }
-        let peer = PeerId(state.next_peer);
-        state.next_peer += 1;
-        state.clients.insert(peer, Client { way, outbox });
-        let State { core, out, .. } = &mut *state;
-        core.step(now(), Input::Joined(peer), out);
-        self.perform(&mut state);
-        Ok(peer)
+        let mut joined = Err(closed());
+        self.step(|state| {
+            if state.work.is_some() {
+                let peer = PeerId(state.next_peer);
+                state.next_peer += 1;
+                state.clients.insert(peer, Client { way, outbox });
+                state.core.step(now(), Input::Joined(peer), &mut state.out);
+                joined = Ok(peer);
+            }
+        });
+        joined
     }
 
     /// Lets a client go.
@@ -211,34 +265,54 @@ impl Host {
     /// # Errors
     /// `Gone` when the service is closing.
     pub fn submit(&self, from: PeerId, id: u64, body: Request) -> Result<()> {
+        let mut taken = Err(closed());
+        self.step(|state| {
+            if state.work.is_some() {
+                state.core.step(now(), Input::Request { from, id, body }, &mut state.out);
+                taken = Ok(());
+            }
+        });
+        taken
+    }
+
+    /// Waits for the next deadline, for a second at most, and does what it is time for; false when the service has closed.
+    fn tick(&self) -> bool {
         let mut state = self.lock();
         if state.work.is_none() {
-            return Err(closed());
+            return false;
         }
-        let State { core, out, .. } = &mut *state;
-        core.step(now(), Input::Request { from, id, body }, out);
-        self.perform(&mut state);
-        Ok(())
+        let latest = now().after(LATEST);
+        state.armed = state.core.next_deadline().map_or(latest, |at| at.min(latest));
+        let within = state.armed.since(now()).duration();
+        let waited = self.earlier.wait_timeout(state, within);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let due = state.core.next_deadline().is_some_and(|at| at <= now());
+        state.armed = Nanos(0);
+        drop(state);
+        if due {
+            self.step(|state| state.core.step(now(), Input::Tick, &mut state.out));
+        }
+        true
     }
 
-    /// Does what it is time for; when to call this next.
-    pub fn tick(&self) -> Option<Nanos> {
-        let mut state = self.lock();
-        let State { core, out, .. } = &mut *state;
-        core.step(now(), Input::Tick, out);
-        self.perform(&mut state);
-        state.core.next_deadline()
-    }
-
-    /// Refuses everything from now on, and returns when what was begun has come to its end.
+    /// Refuses everything from now on, and returns when what was begun has come to its end and the files are closed.
     pub fn close(&self) {
         self.lock().work = None;
+        self.earlier.notify_all();
         let workers = std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
         for worker in workers {
             if worker.thread().id() != std::thread::current().id() {
                 let _ = worker.join();
             }
         }
+        self.files.close_all();
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
