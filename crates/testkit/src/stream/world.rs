@@ -420,12 +420,12 @@ impl World {
                 self.hear(to, id, reply)?;
             } else if let Some(n) = self.tasks.iter().position(|(at, _)| due(at)) {
                 let (_, output) = self.tasks.remove(n);
-                let number = number_of(&output);
+                let Some((number, partition)) = output.number() else { continue };
                 let outcome = self.perform(&output);
                 if let Err(e) = &outcome {
                     self.note(format!("output {number} fails: {e}"));
                 }
-                self.step(Input::Done { number, outcome });
+                self.step(Input::Done { number, partition, outcome });
             } else {
                 return Ok(());
             }
@@ -626,16 +626,5 @@ impl World {
             }
         }
         Ok(())
-    }
-}
-
-fn number_of(output: &Output) -> u64 {
-    match output {
-        Output::Open { number, .. }
-        | Output::Append { number, .. }
-        | Output::Sync { number, .. }
-        | Output::Retain { number, .. }
-        | Output::Remember { number, .. } => *number,
-        Output::Send { .. } | Output::Close { .. } => 0,
     }
 }

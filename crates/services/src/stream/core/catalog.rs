@@ -76,6 +76,8 @@ pub struct Streams {
     config: Config,
     now: Nanos,
     pub(super) topics: BTreeMap<Name, Topic>,
+    /// Their names by their numbers.
+    names: BTreeMap<u64, Name>,
     peers: BTreeSet<PeerId>,
     number: u64,
     next_topic: u64,
@@ -87,6 +89,8 @@ pub struct Streams {
     noting: Option<Noting>,
     /// Nothing is remembered before this time.
     note_at: Nanos,
+    /// Nothing is to be done by itself before this time.
+    soonest: Option<Nanos>,
     /// Partitions that are gone, to be closed when what is being done with them under this number has come to its end.
     leaving: BTreeMap<u64, PartitionId>,
 }
@@ -123,6 +127,7 @@ impl Streams {
             config,
             now: Nanos(0),
             topics: BTreeMap::new(),
+            names: BTreeMap::new(),
             peers: BTreeSet::new(),
             number: 0,
             next_topic: 1,
@@ -131,6 +136,7 @@ impl Streams {
             wait_news: Vec::new(),
             noting: None,
             note_at: Nanos(0),
+            soonest: None,
             leaving: BTreeMap::new(),
         };
         let wrong =
@@ -177,6 +183,8 @@ impl Streams {
         let (fresh, making) = (maker.is_some(), maker.into_iter().collect());
         let (consumers, joining) = (BTreeMap::new(), Vec::new());
         let known = if fresh { 0 } else { described.partitions.len() };
+        self.names.insert(number, name.clone());
+        self.sooner(Some(self.retain_at));
         self.topics
             .insert(name, Topic { number, described, partitions, consumers, making, joining, fresh, known });
     }
@@ -196,7 +204,7 @@ impl Streams {
                 out.extend(reply.map(|reply| Output::Send { to: from, id, reply }));
             }
             Input::Request { .. } => {}
-            Input::Done { number, outcome } => self.done(number, &outcome, out),
+            Input::Done { number, partition, outcome } => self.done(number, partition, &outcome, out),
             Input::Tick => self.tick(out),
         }
         self.remember(out);
@@ -249,7 +257,9 @@ impl Streams {
                 let deadline = self.now.after(within);
                 let topic = self.topic(&topic)?;
                 let consumer = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
-                consumer.poll(asker, generation, known, deadline, &topic.partitions)
+                let reply = consumer.poll(asker, generation, known, deadline, &topic.partitions)?;
+                self.sooner(Some(deadline));
+                Ok(reply)
             }
             Request::Acknowledge { place, consumer, next } => {
                 self.move_to(asker, place, consumer, next, false).map(|()| None)
@@ -292,6 +302,7 @@ impl Streams {
 
     fn delete(&mut self, asker: Asker, name: &Name, out: &mut Vec<Output>) -> Result<()> {
         let topic = self.topics.remove(name).ok_or_else(|| no_topic(name))?;
+        self.names.remove(&topic.number);
         self.news.insert(Fact::Topic(name.clone()), None);
         for (consumer, state) in topic.consumers {
             for partition in state.positions.keys() {
@@ -405,7 +416,13 @@ impl Streams {
         }
     }
 
-    fn done(&mut self, number: u64, outcome: &Result<Outcome>, out: &mut Vec<Output>) {
+    fn done(
+        &mut self,
+        number: u64,
+        partition: Option<PartitionId>,
+        outcome: &Result<Outcome>,
+        out: &mut Vec<Output>,
+    ) {
         if self.noting.as_ref().is_some_and(|noting| noting.number == number) {
             self.noted(outcome, out);
             return;
@@ -415,34 +432,33 @@ impl Streams {
             return;
         }
         let (now, mut last) = (self.now, self.number);
-        let mut opened = None;
-        for (name, topic) in &mut self.topics {
-            let Topic { partitions, consumers, .. } = topic;
-            let mut at = None;
-            for (n, partition) in partitions.iter_mut().enumerate() {
-                let (before, opening) = (partition.events.end, partition.is_opening());
-                if partition.done(now, number, outcome, out) {
-                    partition.advance(&mut last, out);
-                    at = Some((n as u32, before != partition.events.end, opening));
-                    break;
-                }
-            }
-            let Some((n, more, opening)) = at else { continue };
-            if more {
-                consumers.values_mut().for_each(|consumer| consumer.more(n, partitions, out));
-            }
-            if opening {
-                consumers.values_mut().for_each(|consumer| consumer.share(partitions, out));
-                if !partitions.iter().any(Partition::is_opening) {
-                    opened = Some(name.clone());
-                }
-            }
-            break;
+        let name = partition.and_then(|id| self.names.get(&id.topic)).cloned();
+        let (Some(id), Some(name)) = (partition, name) else { return };
+        let Some(Topic { partitions, consumers, .. }) = self.topics.get_mut(&name) else { return };
+        let Some(partition) = partitions.get_mut(id.partition as usize) else { return };
+        let (before, opening) = (partition.events.end, partition.is_opening());
+        if !partition.done(now, number, outcome, out) {
+            return;
+        }
+        partition.advance(&mut last, out);
+        let (more, deadline) = (before != partition.events.end, partition.next_deadline());
+        if more {
+            consumers.values_mut().for_each(|consumer| consumer.more(id.partition, partitions, out));
+        }
+        let all_open = !partitions.iter().any(Partition::is_opening);
+        if opening {
+            consumers.values_mut().for_each(|consumer| consumer.share(partitions, out));
         }
         self.number = last;
-        if let Some(name) = opened {
+        self.sooner(deadline);
+        if opening && all_open {
             self.opened(name, out);
         }
+    }
+
+    /// Something is to be done by itself at this time, if not before.
+    fn sooner(&mut self, at: Option<Nanos>) {
+        self.soonest = [self.soonest, at].into_iter().flatten().min();
     }
 
     fn remove(&mut self, partitions: Vec<Partition>, out: &mut Vec<Output>) {
@@ -469,6 +485,7 @@ impl Streams {
                     // A topic that could not be made is not there.
                     refuse(joining.into_iter().map(|(asker, _)| asker), &e, out);
                     if let Some(topic) = self.topics.remove(&name) {
+                        self.names.remove(&topic.number);
                         topic.consumers.into_values().for_each(|consumer| consumer.removed(out));
                         self.remove(topic.partitions, out);
                     }
@@ -520,6 +537,7 @@ impl Streams {
                 refuse(waiting.into_iter().map(|(asker, _)| asker), e, out);
                 // They are tried again later, unless news know better.
                 self.note_at = self.now.after(NOTE_AGAIN);
+                self.sooner(Some(self.note_at));
                 for (fact, value) in facts {
                     self.news.entry(fact).or_insert(value);
                 }
@@ -545,10 +563,16 @@ impl Streams {
             consumers.values_mut().for_each(|consumer| consumer.tick(now, partitions, out));
         }
         self.number = number;
+        self.soonest = self.next_of_all();
     }
 
-    /// When `Tick` is wanted next.
+    /// When `Tick` is wanted next; it may be before there is anything to do.
     pub fn next_deadline(&self) -> Option<Nanos> {
+        self.soonest
+    }
+
+    /// When something is to be done by itself.
+    pub(super) fn next_of_all(&self) -> Option<Nanos> {
         let topics = || self.topics.values();
         let partitions = topics().flat_map(|topic| &topic.partitions).filter_map(Partition::next_deadline);
         let waits = topics().flat_map(|topic| topic.consumers.values()).filter_map(Consumer::next_deadline);

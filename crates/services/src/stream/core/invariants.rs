@@ -15,6 +15,11 @@ impl Streams {
             let mut consumers = topic.consumers.values();
             consumers.try_for_each(|consumer| consumer.invariants(&topic.partitions)).map_err(named)?;
         }
-        Ok(())
+        match (self.next_deadline(), self.next_of_all()) {
+            (soonest, Some(next)) if soonest.is_none_or(|at| at > next) => {
+                Err(format!("something is to be done at {next:?}, the clock rings at {soonest:?}"))
+            }
+            _ => Ok(()),
+        }
     }
 }

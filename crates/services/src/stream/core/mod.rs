@@ -61,6 +61,8 @@ pub enum Input {
     Done {
         /// Its number.
         number: u64,
+        /// The partition that it was about, if it was about one.
+        partition: Option<PartitionId>,
         /// What came of it.
         outcome: Result<Outcome>,
     },
@@ -152,4 +154,18 @@ pub enum Output {
         /// Which.
         facts: Vec<(Fact, Value)>,
     },
+}
+
+impl Output {
+    /// The number under which its end is told, and the partition that it is about; none where no end is told.
+    pub fn number(&self) -> Option<(u64, Option<PartitionId>)> {
+        match self {
+            Output::Open { number, partition, .. }
+            | Output::Append { number, partition, .. }
+            | Output::Sync { number, partition }
+            | Output::Retain { number, partition, .. } => Some((*number, Some(*partition))),
+            Output::Remember { number, .. } => Some((*number, None)),
+            Output::Send { .. } | Output::Close { .. } => None,
+        }
+    }
 }

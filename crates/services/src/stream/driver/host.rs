@@ -126,11 +126,8 @@ impl Host {
             let thread = thread.spawn(move || loop {
                 let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let (Ok(job), Some(host)) = (job, Weak::upgrade(&me)) else { return };
-                if let Some((number, outcome)) = host.work(&job) {
-                    host.step(|state| {
-                        state.core.step(now(), Input::Done { number, outcome }, &mut state.out)
-                    });
-                }
+                let Some(done) = host.work(&job) else { continue };
+                host.step(|state| state.core.step(now(), done, &mut state.out));
             });
             let thread = thread.map_err(|e| Error::io("stream.open", e))?;
             host.workers.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
@@ -161,13 +158,13 @@ impl Host {
         };
         while let Some(job) = jobs.pop() {
             let start = now();
-            let Some((number, outcome)) = self.work(&job) else { continue };
+            let Some(done) = self.work(&job) else { continue };
             if now().since(start) > SLOW {
                 self.slow_until.store(now().after(SLOW_FOR).0, Ordering::Relaxed);
             }
             let mut state = self.lock();
             let State { core, out, .. } = &mut *state;
-            core.step(now(), Input::Done { number, outcome }, out);
+            core.step(now(), done, out);
             jobs.extend(self.perform(&mut state));
         }
     }
@@ -206,32 +203,32 @@ impl Host {
         jobs
     }
 
-    /// Does it; the number under which its end is told.
-    fn work(&self, (output, outboxes): &Job) -> Option<(u64, Result<Outcome>)> {
-        Some(match output {
-            Output::Open { number, partition, definition } => {
-                (*number, self.files.open(*partition, definition, wall()))
-            }
-            Output::Append { number, partition, batches, sync } => {
+    /// Does it; what came of it.
+    fn work(&self, (output, outboxes): &Job) -> Option<Input> {
+        let (number, partition) = output.number()?;
+        let outcome = match output {
+            Output::Open { partition, definition, .. } => self.files.open(*partition, definition, wall()),
+            Output::Append { partition, batches, sync, .. } => {
                 let lies = batches.iter().zip(outboxes).map(|((_, batch), outbox)| lies(batch, &**outbox));
                 let lies: Result<Vec<_>> = lies.collect();
                 let gone =
                     || Error::new(Kind::Interrupted, "stream.produce", "a client has left; send it again");
                 let lies =
                     lies.and_then(|lies| (lies.len() == batches.len()).then_some(lies).ok_or_else(gone));
-                (*number, lies.and_then(|lies| self.files.append(*partition, &lies, *sync, wall())))
+                lies.and_then(|lies| self.files.append(*partition, &lies, *sync, wall()))
             }
-            Output::Sync { number, partition } => (*number, self.files.sync(*partition)),
-            Output::Retain { number, partition, age, bytes, before } => {
-                (*number, self.files.retain(*partition, *age, *bytes, *before, wall()))
+            Output::Sync { partition, .. } => self.files.sync(*partition),
+            Output::Retain { partition, age, bytes, before, .. } => {
+                self.files.retain(*partition, *age, *bytes, *before, wall())
             }
-            Output::Remember { number, facts } => {
+            Output::Remember { facts, .. } => {
                 let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
                 let noted = known.as_mut().ok_or_else(closed).and_then(|known| known.remember(facts, wall()));
-                (*number, noted.map(|()| Outcome::Done))
+                noted.map(|()| Outcome::Done)
             }
             Output::Send { .. } | Output::Close { .. } => return None,
-        })
+        };
+        Some(Input::Done { number, partition, outcome })
     }
 
     /// Takes a client in, whose batches lie in `outbox`.
