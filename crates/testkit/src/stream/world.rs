@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Error, Kind, Nanos};
-use thalweg_services::stream::core::{Config, Input, Outcome, Output, PartitionId, Streams};
+use thalweg_services::stream::core::{Config, Input, Outcome, Output, Streams};
 use thalweg_services::stream::message::{Batch, Begin, Held, Place, Reply, Request, BATCHES_MAX};
 use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic};
 
@@ -54,6 +54,7 @@ pub struct World {
     service: Option<Streams>,
     store: Store,
     topic: Name,
+    other: Name,
     definitions: Vec<Partition>,
     producers: Vec<Producer>,
     members: Vec<Member>,
@@ -143,6 +144,7 @@ impl World {
             service: None,
             store: Store::default(),
             topic,
+            other: name("other"),
             definitions,
             producers,
             members,
@@ -184,13 +186,31 @@ impl World {
         Ok(self.acknowledged.len() as u64)
     }
 
-    fn create(&mut self) {
-        let topic = Topic {
+    /// Another topic comes and goes, and gets partitions; nobody ever writes to it.
+    fn churn(&mut self) {
+        let name = self.other.clone();
+        let partition = self.definitions[0].clone();
+        let body = match self.chance.below(4) {
+            0 => Request::Delete { name },
+            1 => Request::AddPartition { name, partition },
+            2 => Request::Describe { name },
+            _ => Request::Create { name, topic: Topic { partitions: vec![partition], ..self.described() } },
+        };
+        let peer = self.connect();
+        self.say(peer, body);
+    }
+
+    fn described(&self) -> Topic {
+        Topic {
             partitions: self.definitions.clone(),
             validator: String::new(),
             selector: String::new(),
             serializer: String::new(),
-        };
+        }
+    }
+
+    fn create(&mut self) {
+        let topic = self.described();
         let peer = self.connect();
         let body = Request::Create { name: self.topic.clone(), topic };
         self.creator = Some((peer, self.say(peer, body)));
@@ -328,6 +348,7 @@ impl World {
                     self.part(peer);
                 }
             }
+            52..=71 => self.churn(),
             _ => {}
         }
         let deadline = self.service.as_ref().and_then(Streams::next_deadline);
@@ -462,6 +483,12 @@ impl World {
     }
 
     fn hear(&mut self, to: PeerId, id: u64, reply: Reply) -> Step {
+        if let Reply::Topic(_, events) = &reply {
+            return match events.iter().find(|events| **events != (0..0)) {
+                Some(events) => Err(format!("a topic that nobody writes to has events {events:?}")),
+                None => Ok(()),
+            };
+        }
         if self.creator == Some((to, id)) {
             self.made |= reply == Reply::Done;
             return Ok(());
@@ -599,10 +626,15 @@ impl World {
     }
 
     fn check(&self, partition: u32) -> Step {
-        let id = PartitionId { topic: 1, partition };
+        let mut ids =
+            self.service.iter().flat_map(Streams::partitions).filter(|(name, _)| **name == self.topic);
+        let Some((_, id)) = ids.find(|(_, id)| id.partition == partition) else {
+            return Err(format!("partition {partition} is not there"));
+        };
         let events = self.store.read(id, 0)?;
-        let kept = events.first().map_or(u64::MAX, |(n, _)| *n);
-        if kept != u64::MAX && kept > self.retained.get(&partition).copied().unwrap_or(0) {
+        let retained = self.retained.get(&partition).copied().unwrap_or(0);
+        let kept = events.first().map_or(retained, |(n, _)| *n);
+        if kept > retained {
             return Err(format!("partition {partition} begins with {kept}"));
         }
         let mut last: BTreeMap<u64, u64> = BTreeMap::new();

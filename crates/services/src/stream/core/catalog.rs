@@ -162,9 +162,9 @@ impl Streams {
         Ok(streams)
     }
 
-    /// The partitions that there are.
-    pub fn partitions(&self) -> impl Iterator<Item = PartitionId> + '_ {
-        self.topics.values().flat_map(|topic| topic.partitions.iter().map(|partition| partition.id))
+    /// The partitions that there are, and of which topic they are.
+    pub fn partitions(&self) -> impl Iterator<Item = (&Name, PartitionId)> {
+        self.topics.iter().flat_map(|(name, topic)| topic.partitions.iter().map(move |p| (name, p.id)))
     }
 
     fn add(

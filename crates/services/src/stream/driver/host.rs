@@ -106,7 +106,7 @@ impl Host {
             let detail = format!("{} holds partitions, but nothing is known of them", partitions.display());
             return Err(Error::new(Kind::Corrupt, "stream.open", detail));
         }
-        let known: Vec<_> = core.partitions().collect();
+        let known: Vec<_> = core.partitions().map(|(_, id)| id).collect();
         let files = Files::new(&partitions, &known)?;
         let (work, jobs) = channel::<Job>();
         let state =
