@@ -9,7 +9,7 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use thalweg_foundation::base::{Name, PeerId};
-use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_services::stream::core::Config;
 use thalweg_services::stream::driver::{Delivery, Host, Outbox, Settings};
 use thalweg_services::stream::message::{Batch, Begin, Held, Place, Reply, Request};
@@ -66,7 +66,8 @@ struct Client {
 }
 
 fn host(folder: &Path) -> Arc<Host> {
-    Host::open(Settings { folder: folder.to_path_buf(), config: Config::default() }).unwrap()
+    Host::open(Settings { folder: folder.to_path_buf(), memory: Bytes(1 << 20), config: Config::default() })
+        .unwrap()
 }
 
 fn name(text: &str) -> Name {
@@ -185,7 +186,11 @@ fn events_topics_and_positions_are_there_after_the_end_of_the_server() {
     }
     {
         let host = host(&folder.0);
-        let other = Host::open(Settings { folder: folder.0.clone(), config: Config::default() });
+        let other = Host::open(Settings {
+            folder: folder.0.clone(),
+            memory: Bytes(1 << 20),
+            config: Config::default(),
+        });
         assert_eq!(other.err().unwrap().kind, Kind::Access);
         let mut client = Client::new(&host);
         assert_eq!(client.ask(Request::List), Reply::Topics(vec![name("events")]));
@@ -244,6 +249,34 @@ fn who_waits_is_told_of_new_events_and_of_the_end_of_its_time() {
     assert_eq!((id, end(reply)), (waiting, 3));
     host.close();
     assert!(matches!(host.submit(client.peer, 99, Request::List), Err(e) if e.kind == Kind::Gone));
+}
+
+#[test]
+fn memory_is_limited_and_what_does_not_fit_is_refused() {
+    let folder = Folder::new("memory");
+    let host = host(&folder.0);
+    let mut client = Client::new(&host);
+    let retention = Retention { bytes: None, age: None, acknowledged: false };
+    let partition = Partition { rest: Rest::Memory, durability: Durability::None, retention };
+    let mut topic = topic(Durability::None, 1);
+    topic.partitions = vec![partition];
+    assert_eq!(client.ask(Request::Create { name: name("events"), topic }), Reply::Done);
+    let mut next = 0;
+    let refused = loop {
+        client.produce(1, next, 300, next.is_multiple_of(2));
+        match client.replies.recv_timeout(LATE).unwrap().1 {
+            Reply::Produced(first) => assert_eq!(first, next),
+            other => break other,
+        }
+        next += 300;
+    };
+    assert!(matches!(&refused, Reply::Failed(e) if e.kind == Kind::Full), "{refused:?}");
+    assert!((3_000..30_000).contains(&next));
+    // What was there is there, and a little one still fits.
+    client.produce(1, next, 1, false);
+    assert_eq!(client.replies.recv_timeout(LATE).unwrap().1, Reply::Produced(next));
+    assert_eq!(client.ask(Request::Delete { name: name("events") }), Reply::Done);
+    host.close();
 }
 
 /// The other process: says which events were acknowledged until it is killed.

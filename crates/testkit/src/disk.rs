@@ -37,7 +37,7 @@ pub struct ToyDisk(Arc<Mutex<State>>);
 
 /// A file on the toy disk.
 #[derive(Debug)]
-pub struct ToyFile(ToyDisk, u64);
+struct ToyFile(ToyDisk, u64);
 
 fn io(detail: &str) -> Error {
     Error::new(Kind::Io, "toy", detail)
@@ -117,8 +117,6 @@ impl ToyDisk {
 }
 
 impl Folder for ToyDisk {
-    type File = ToyFile;
-
     fn name(&self) -> String {
         "toy".into()
     }
@@ -127,7 +125,7 @@ impl Folder for ToyDisk {
         Ok(self.lock().names.keys().cloned().collect())
     }
 
-    fn create(&self, name: &str) -> Result<ToyFile> {
+    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
         let mut state = self.lock();
         if state.life == Some(0) {
             return Err(io("killed"));
@@ -136,12 +134,13 @@ impl Folder for ToyDisk {
         let number = state.made;
         state.inodes.insert(number, Inode::default());
         state.names.insert(name.into(), number);
-        Ok(ToyFile(self.clone(), number))
+        Ok(Arc::new(ToyFile(self.clone(), number)))
     }
 
-    fn open(&self, name: &str) -> Result<ToyFile> {
+    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
         let number = self.lock().names.get(name).copied();
-        number.map(|number| ToyFile(self.clone(), number)).ok_or_else(|| io("no such file"))
+        let number = number.ok_or_else(|| io("no such file"))?;
+        Ok(Arc::new(ToyFile(self.clone(), number)))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {

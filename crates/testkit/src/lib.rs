@@ -13,7 +13,7 @@ mod task;
 mod world;
 
 pub use chance::Chance;
-pub use disk::{ToyDisk, ToyFile};
+pub use disk::ToyDisk;
 pub use ground::{Toy, Words};
 pub use stream::StreamWorld;
 pub use world::{Failure, World};

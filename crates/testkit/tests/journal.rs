@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Kind, Nanos, Result};
 use thalweg_testkit::{Chance, ToyDisk};
-use thalweg_transport::journal::{Batch, Body, Disk, Folder, Journal, Recovered, Settings};
+use thalweg_transport::journal::{Batch, Body, Disk, Journal, Memory, Recovered, Room, Settings};
 
 type Record = (Vec<u8>, Vec<u8>);
 
 const SMALL: Settings = Settings { segment: Bytes(1 << 30), data: Bytes(1 << 30), durable: true };
 
-fn open(disk: &ToyDisk, settings: Settings, seed: u64) -> Result<(Journal<ToyDisk>, Recovered)> {
+fn open(disk: &ToyDisk, settings: Settings, seed: u64) -> Result<(Journal, Recovered)> {
     let mut chance = Chance::new(seed);
     let folder = Arc::new(disk.clone());
     Journal::open(folder.clone(), folder, settings, Box::new(move || chance.number()), Nanos(1_000))
@@ -26,7 +26,7 @@ fn record(n: u64, metadata: usize, data: usize) -> Record {
     (bytes(metadata, 0), bytes(data, 1))
 }
 
-fn append<D: Folder>(journal: &mut Journal<D>, now: u64, records: &[Record], inline: bool) -> Result<u64> {
+fn append(journal: &mut Journal, now: u64, records: &[Record], inline: bool) -> Result<u64> {
     let mut body = Body::default();
     records.iter().try_for_each(|(metadata, data)| body.push(metadata, data))?;
     let bytes = body.bytes(inline);
@@ -36,10 +36,7 @@ fn append<D: Folder>(journal: &mut Journal<D>, now: u64, records: &[Record], inl
 }
 
 /// The records from `from` on until an error, and the error.
-fn read<D: Folder>(
-    journal: &Journal<D>,
-    from: u64,
-) -> (Vec<(u64, Record)>, Option<thalweg_foundation::Error>) {
+fn read(journal: &Journal, from: u64) -> (Vec<(u64, Record)>, Option<thalweg_foundation::Error>) {
     let mut all = Vec::new();
     let mut next = from;
     while next < journal.numbers().end {
@@ -70,7 +67,7 @@ fn read<D: Folder>(
 }
 
 /// Every record that can be read, and how many errors stood between.
-fn read_over_damage<D: Folder>(journal: &Journal<D>) -> (Vec<(u64, Record)>, usize) {
+fn read_over_damage(journal: &Journal) -> (Vec<(u64, Record)>, usize) {
     let (mut all, mut errors, mut from) = (Vec::new(), 0, journal.numbers().start);
     while from < journal.numbers().end {
         let (some, error) = read(journal, from);
@@ -339,6 +336,32 @@ fn a_folder_of_a_file_system_has_one_owner() {
         assert!(all.iter().all(|(n, r)| *r == record(*n)) && all.len() as u64 == (life + 1) * 20);
     }
     std::fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn memory_holds_what_there_is_room_for_and_gives_it_back() {
+    let room = Arc::new(Room::new(Bytes(1 << 20)));
+    for round in 0..3 {
+        let memory = Arc::new(Memory::new(room.clone()));
+        let settings = Settings { segment: Bytes(100_000), data: Bytes(100_000), durable: false };
+        let random = Box::new(move || round);
+        let (mut journal, _) = Journal::open(memory.clone(), memory, settings, random, Nanos(1)).unwrap();
+        let mut n = 0;
+        let e = loop {
+            match append(&mut journal, 1, &[record(n, 100, 3_000)], n % 2 == 0) {
+                Ok(first) => assert_eq!(first, n),
+                Err(e) => break e,
+            }
+            n += 1;
+        };
+        assert_eq!(e.kind, Kind::Full);
+        assert!((300..340).contains(&n), "{n} records");
+        journal.drop_before(n / 2).unwrap();
+        assert_eq!(append(&mut journal, 1, &[record(n, 100, 3_000)], true).unwrap(), n);
+        let (records, error) = read(&journal, n / 2);
+        assert_eq!(error, None);
+        assert!(records.iter().all(|(k, r)| *r == record(*k, 100, 3_000)) && records.last().unwrap().0 == n);
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl Mark {
 #[derive(Default)]
 pub struct Store {
     disks: BTreeMap<PartitionId, ToyDisk>,
-    journals: BTreeMap<PartitionId, Journal<ToyDisk>>,
+    journals: BTreeMap<PartitionId, Journal>,
     /// The facts that survive the machine.
     pub facts: BTreeMap<Fact, Vec<u8>>,
 }
@@ -111,7 +111,7 @@ impl Store {
         }
     }
 
-    fn journal(&mut self, id: PartitionId) -> Result<&mut Journal<ToyDisk>> {
+    fn journal(&mut self, id: PartitionId) -> Result<&mut Journal> {
         self.journals.get_mut(&id).ok_or_else(|| Error::new(Kind::Io, "toy", "the journal is not open"))
     }
 

@@ -3,14 +3,14 @@
 use rustix::fd::OwnedFd;
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use std::fmt::Debug;
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thalweg_foundation::{Error, Kind, Result};
 
 /// A folder for the files of a journal.
-pub trait Folder: Send + Sync {
-    /// An open file.
-    type File: File;
+pub trait Folder: Debug + Send + Sync {
     /// What it is called in messages.
     fn name(&self) -> String;
     /// The names of the files in it, in any order.
@@ -22,12 +22,12 @@ pub trait Folder: Send + Sync {
     ///
     /// # Errors
     /// `Io`, `Full`.
-    fn create(&self, name: &str) -> Result<Self::File>;
+    fn create(&self, name: &str) -> Result<Arc<dyn File>>;
     /// Opens a file for reading and writing.
     ///
     /// # Errors
     /// `Io`.
-    fn open(&self, name: &str) -> Result<Self::File>;
+    fn open(&self, name: &str) -> Result<Arc<dyn File>>;
     /// Gives a file another name.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub trait Folder: Send + Sync {
 }
 
 /// A file of a journal.
-pub trait File: Send + Sync {
+pub trait File: Debug + Send + Sync {
     /// How long it is.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ pub struct Disk {
 
 /// A file of a file system.
 #[derive(Debug)]
-pub struct DiskFile {
+pub(super) struct DiskFile {
     fd: OwnedFd,
     path: PathBuf,
 }
@@ -122,11 +122,12 @@ impl Disk {
         Ok(Disk { fd, path: path.to_path_buf() })
     }
 
-    fn file(&self, name: &str, flags: OFlags) -> Result<DiskFile> {
+    fn file(&self, name: &str, flags: OFlags) -> Result<Arc<dyn File>> {
         let path = self.path.join(name);
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR);
-        Ok(DiskFile { fd: fd.map_err(io("journal.open", &path))?, path })
+        let fd = fd.map_err(io("journal.open", &path))?;
+        Ok(Arc::new(DiskFile { fd, path }))
     }
 }
 
@@ -138,8 +139,6 @@ impl Drop for Disk {
 }
 
 impl Folder for Disk {
-    type File = DiskFile;
-
     fn name(&self) -> String {
         self.path.display().to_string()
     }
@@ -157,11 +156,11 @@ impl Folder for Disk {
         Ok(names)
     }
 
-    fn create(&self, name: &str) -> Result<DiskFile> {
+    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
         self.file(name, OFlags::CREATE | OFlags::TRUNC)
     }
 
-    fn open(&self, name: &str) -> Result<DiskFile> {
+    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
         self.file(name, OFlags::empty())
     }
 
@@ -176,6 +175,13 @@ impl Folder for Disk {
 
     fn sync(&self) -> Result<()> {
         fs::fsync(&self.fd).map_err(io("journal.sync", &self.path))
+    }
+}
+
+impl DiskFile {
+    /// The file behind `fd`, which is called `path` in messages.
+    pub(super) fn new(fd: OwnedFd, path: PathBuf) -> DiskFile {
+        DiskFile { fd, path }
     }
 }
 

@@ -6,6 +6,7 @@ mod entry;
 mod folder;
 mod head;
 mod index;
+mod memory;
 mod recovery;
 mod scan;
 mod segment;
@@ -13,8 +14,9 @@ mod store;
 mod writer;
 
 pub use entry::{Batch, Body, Content, Entry, Header, Parts, Place, BODY_MAX, CHUNK, HEADER};
-pub use folder::{Disk, DiskFile, File, Folder};
+pub use folder::{Disk, File, Folder};
 pub use head::{Head, Identity, Use, HEAD};
+pub use memory::{Memory, Room};
 pub use recovery::Recovered;
 pub use scan::{Damage, Found};
 pub use writer::{Journal, Random, Settings};

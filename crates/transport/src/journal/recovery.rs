@@ -1,6 +1,5 @@
 //! Opening a journal after whatever ended it.
 
-use super::folder::Folder;
 use super::head::HEAD;
 use super::scan::{Damage, Found};
 use super::segment::SegmentFile;
@@ -25,11 +24,7 @@ pub(super) struct End {
 }
 
 /// Brings the newest segment file to a good end.
-pub(super) fn recover<D: Folder>(
-    segment: &mut SegmentFile<D::File>,
-    store: &Store<D>,
-    found: &mut Recovered,
-) -> Result<End> {
+pub(super) fn recover(segment: &mut SegmentFile, store: &Store, found: &mut Recovered) -> Result<End> {
     let (mut place, mut next, mut time) = match segment.last_safe_item() {
         Some(item) => (item.place, item.first, item.time),
         None => (HEAD as u64, segment.head.number, segment.head.made),

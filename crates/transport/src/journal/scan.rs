@@ -10,8 +10,8 @@ use thalweg_foundation::{Error, Result};
 const WINDOW: u64 = 256 << 10;
 
 /// A part of a segment file in memory, which moves forward.
-pub struct Scan<'f, F> {
-    file: &'f F,
+pub struct Scan<'f> {
+    file: &'f dyn File,
     head: Head,
     name: String,
     /// Where what may be read ends.
@@ -57,9 +57,9 @@ pub enum Found<'s> {
     End,
 }
 
-impl<'f, F: File> Scan<'f, F> {
+impl<'f> Scan<'f> {
     /// Of `file` up to `end`.
-    pub fn new(file: &'f F, head: Head, end: u64) -> Scan<'f, F> {
+    pub fn new(file: &'f dyn File, head: Head, end: u64) -> Scan<'f> {
         let name = head.of.name(head.number);
         Scan { file, head, name, end, window: Vec::new(), from: 0 }
     }

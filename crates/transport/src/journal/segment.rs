@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thalweg_foundation::{Nanos, Result};
 
 /// Makes the file with `head` and then `start`. Under its name there is never a part of it.
-pub fn make<D: Folder>(folder: &D, head: &Head, start: &[u8]) -> Result<D::File> {
+pub fn make(folder: &dyn Folder, head: &Head, start: &[u8]) -> Result<Arc<dyn File>> {
     let name = head.of.name(head.number);
     let fresh = format!("{name}.new");
     let file = folder.create(&fresh)?;
@@ -24,7 +24,7 @@ pub fn make<D: Folder>(folder: &D, head: &Head, start: &[u8]) -> Result<D::File>
 }
 
 /// Opens the file with `number`.
-pub fn open<D: Folder>(folder: &D, of: Use, number: u64) -> Result<(D::File, Head)> {
+pub fn open(folder: &dyn Folder, of: Use, number: u64) -> Result<(Arc<dyn File>, Head)> {
     let name = of.name(number);
     let file = folder.open(&name)?;
     let mut bytes = [0; HEAD];
@@ -38,9 +38,9 @@ pub fn open<D: Folder>(folder: &D, of: Use, number: u64) -> Result<(D::File, Hea
 
 /// An open segment file.
 #[derive(Debug)]
-pub struct SegmentFile<F> {
+pub struct SegmentFile {
     /// The file.
-    pub file: Arc<F>,
+    pub file: Arc<dyn File>,
     /// Its head.
     pub head: Head,
     /// Where its last entry ends.
@@ -48,22 +48,22 @@ pub struct SegmentFile<F> {
     /// Up to where all survives the machine; none where nobody waits for that.
     safe: Option<u64>,
     items: Items,
-    index: Option<F>,
+    index: Option<Arc<dyn File>>,
 }
 
 /// Where the items begin in an index: behind its head and what is safe.
 const ITEMS: usize = HEAD + ITEM;
 
-fn make_index<D: Folder>(folder: &D, of: &Head, safe: Option<Item>) -> Option<D::File> {
+fn make_index(folder: &dyn Folder, of: &Head, safe: Option<Item>) -> Option<Arc<dyn File>> {
     let head = Head { of: Use::Index, ..*of };
     let start = safe.map_or([0; ITEM], |item| item.encode());
     make(folder, &head, &start).ok()
 }
 
-impl<F: File> SegmentFile<F> {
+impl SegmentFile {
     /// Begins one; `durable` when it will be synchronised.
-    pub fn make<D: Folder<File = F>>(folder: &D, head: Head, durable: bool) -> Result<SegmentFile<F>> {
-        let file = Arc::new(make(folder, &head, &[])?);
+    pub fn make(folder: &dyn Folder, head: Head, durable: bool) -> Result<SegmentFile> {
+        let file = make(folder, &head, &[])?;
         let (items, end) = (Items::default(), HEAD as u64);
         let mut segment = SegmentFile { file, head, end, safe: durable.then_some(end), items, index: None };
         segment.index = make_index(folder, &head, segment.safe_item());
@@ -71,17 +71,17 @@ impl<F: File> SegmentFile<F> {
     }
 
     /// Opens one for reading; its end is that of the file.
-    pub fn open<D: Folder<File = F>>(folder: &D, number: u64) -> Result<SegmentFile<F>> {
+    pub fn open(folder: &dyn Folder, number: u64) -> Result<SegmentFile> {
         let (file, head) = open(folder, Use::Log, number)?;
-        let (file, end) = (Arc::new(file), 0);
-        let mut segment = SegmentFile { file, head, end, safe: None, items: Items::default(), index: None };
+        let mut segment =
+            SegmentFile { file, head, end: 0, safe: None, items: Items::default(), index: None };
         segment.end = segment.file.bytes()?;
         segment.read_index(folder)?;
         Ok(segment)
     }
 
     /// Opens one to go on with it; `durable` when what nobody says may be gone by a crash of the machine.
-    pub fn reopen<D: Folder<File = F>>(folder: &D, number: u64, durable: bool) -> Result<SegmentFile<F>> {
+    pub fn reopen(folder: &dyn Folder, number: u64, durable: bool) -> Result<SegmentFile> {
         let mut segment = SegmentFile::open(folder, number)?;
         if segment.index.is_none() {
             segment.safe = durable.then_some(HEAD as u64);
@@ -93,7 +93,7 @@ impl<F: File> SegmentFile<F> {
     }
 
     /// Takes the index as far as it is one of this file.
-    fn read_index<D: Folder<File = F>>(&mut self, folder: &D) -> Result<()> {
+    fn read_index(&mut self, folder: &dyn Folder) -> Result<()> {
         let ours = Head { of: Use::Index, ..self.head };
         let Some((index, _)) = open(folder, Use::Index, ours.number).ok().filter(|(_, head)| *head == ours)
         else {
@@ -174,7 +174,7 @@ impl<F: File> SegmentFile<F> {
     }
 
     /// A reader of its entries.
-    pub fn scan(&self) -> Scan<'_, F> {
+    pub fn scan(&self) -> Scan<'_> {
         Scan::new(&*self.file, self.head, self.end)
     }
 

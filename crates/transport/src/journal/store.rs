@@ -16,27 +16,27 @@ const EARLY: u64 = 1 << 20;
 
 /// A data file.
 #[derive(Debug)]
-struct DataFile<F> {
+struct DataFile {
     head: Head,
     /// Bytes of data.
     bytes: u64,
     /// None where it cannot be read, and why.
-    file: std::result::Result<Arc<F>, Error>,
+    file: std::result::Result<Arc<dyn File>, Error>,
 }
 
 /// The data files of a journal.
 #[derive(Debug)]
-pub struct Store<D: Folder> {
-    folder: Arc<D>,
-    files: Vec<DataFile<D::File>>,
+pub struct Store {
+    folder: Arc<dyn Folder>,
+    files: Vec<DataFile>,
     limit: Bytes,
     /// From which of the files on there is something to be synchronised.
     dirty: Option<usize>,
 }
 
-impl<D: Folder> Store<D> {
+impl Store {
     /// The data files that are there; a new one is begun where one has `limit` bytes.
-    pub fn open(folder: Arc<D>, limit: Bytes) -> Result<Store<D>> {
+    pub fn open(folder: Arc<dyn Folder>, limit: Bytes) -> Result<Store> {
         let mut numbers: Vec<u64> = folder.list()?.iter().filter_map(|name| Use::Data.number(name)).collect();
         numbers.sort_unstable();
         let mut files = Vec::new();
@@ -44,7 +44,7 @@ impl<D: Folder> Store<D> {
             files.push(match open(&*folder, Use::Data, number) {
                 Ok((file, head)) => {
                     let bytes = file.bytes()?.saturating_sub(START);
-                    DataFile { head, bytes, file: Ok(Arc::new(file)) }
+                    DataFile { head, bytes, file: Ok(file) }
                 }
                 Err(e) if e.kind == Kind::Corrupt => {
                     let bytes = folder.open(&Use::Data.name(number))?.bytes()?.saturating_sub(START);
@@ -82,11 +82,11 @@ impl<D: Folder> Store<D> {
         head: impl FnOnce(u64) -> Head,
     ) -> Result<u64> {
         let position = self.end().next_multiple_of(DATA_ALIGN);
-        let full = |file: &DataFile<D::File>| file.file.is_err() || file.bytes >= self.limit.0;
+        let full = |file: &DataFile| file.file.is_err() || file.bytes >= self.limit.0;
         if self.files.last().is_none_or(full) {
             let head = head(position);
             let file = make(&*self.folder, &head, &[0; START as usize - HEAD])?;
-            self.files.push(DataFile { head, bytes: 0, file: Ok(Arc::new(file)) });
+            self.files.push(DataFile { head, bytes: 0, file: Ok(file) });
         }
         let newest = self.files.len() - 1;
         self.dirty.get_or_insert(newest);
@@ -132,7 +132,7 @@ impl<D: Folder> Store<D> {
         self.files.iter().filter_map(|file| file.file.as_ref().ok()).try_for_each(|file| file.sync())
     }
 
-    fn file_of(&self, positions: &Range<u64>) -> Result<&DataFile<D::File>> {
+    fn file_of(&self, positions: &Range<u64>) -> Result<&DataFile> {
         let at = self.files.partition_point(|file| file.head.number <= positions.start);
         let file = at.checked_sub(1).and_then(|at| self.files.get(at));
         match file {

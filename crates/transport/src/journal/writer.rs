@@ -1,7 +1,7 @@
 //! The journal: appends batches, finds and reads records, lets go of the oldest.
 
 use super::entry::{Batch, Entry, Header, Place, HEADER};
-use super::folder::{File, Folder};
+use super::folder::Folder;
 use super::head::{Head, Identity, Use};
 use super::recovery::{recover, Recovered};
 use super::scan::Found;
@@ -33,15 +33,15 @@ impl Default for Settings {
 pub type Random = Box<dyn FnMut() -> u64 + Send + Sync>;
 
 /// An open journal.
-pub struct Journal<D: Folder> {
-    folder: Arc<D>,
+pub struct Journal {
+    folder: Arc<dyn Folder>,
     settings: Settings,
     identity: Identity,
     random: Random,
     /// The first records of the segment files before the newest, and their bytes.
     older: Vec<(u64, u64)>,
-    newest: SegmentFile<D::File>,
-    store: Store<D>,
+    newest: SegmentFile,
+    store: Store,
     next: u64,
     time: Nanos,
     dirty: bool,
@@ -49,18 +49,18 @@ pub struct Journal<D: Folder> {
     failed: Option<Error>,
 }
 
-impl<D: Folder> Journal<D> {
+impl Journal {
     /// Opens the journal in `folder`, or begins one; data that lie apart are in `data`, which may be the same.
     ///
     /// # Errors
     /// `Io`, `Full`; `Corrupt` when a file is not of a journal, `Protocol` when it is of a later release.
     pub fn open(
-        folder: Arc<D>,
-        data: Arc<D>,
+        folder: Arc<dyn Folder>,
+        data: Arc<dyn Folder>,
         settings: Settings,
         mut random: Random,
         now: Nanos,
-    ) -> Result<(Journal<D>, Recovered)> {
+    ) -> Result<(Journal, Recovered)> {
         let mut names = folder.list()?;
         for name in names.iter().chain(&data.list()?).filter(|name| name.ends_with(".new")) {
             // A file whose making was interrupted; in whichever of the two folders.
@@ -236,7 +236,7 @@ impl<D: Folder> Journal<D> {
     }
 
     /// Opens the segment file that holds record `number`, or the first there is behind it.
-    fn segment_of(&self, number: u64) -> Result<Option<SegmentFile<D::File>>> {
+    fn segment_of(&self, number: u64) -> Result<Option<SegmentFile>> {
         if number >= self.newest.head.number {
             return Ok(None);
         }

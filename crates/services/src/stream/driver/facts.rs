@@ -14,7 +14,7 @@ const SEGMENT: Bytes = Bytes(1 << 20);
 /// The facts, and where they lie.
 pub struct Facts {
     all: BTreeMap<Fact, Vec<u8>>,
-    journal: Journal<Disk>,
+    journal: Journal,
 }
 
 fn encoded(fact: &Fact) -> Result<Vec<u8>> {

@@ -7,18 +7,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
-use thalweg_transport::journal::{Batch, Content, Disk, Journal, Random, Settings};
+use thalweg_transport::journal::{Batch, Content, Disk, Folder, Journal, Memory, Random, Room, Settings};
 
 /// How far back it is looked who has written, in records.
 const WRITTEN: u64 = 1 << 20;
 
 /// An open journal.
-pub type Open = Arc<Mutex<Journal<Disk>>>;
+pub type Open = Arc<Mutex<Journal>>;
 
 /// The journals.
 pub struct Files {
     root: PathBuf,
     open: Mutex<BTreeMap<PartitionId, Open>>,
+    /// What partitions in memory take together.
+    room: Arc<Room>,
     /// Where data lie apart.
     apart: Mutex<BTreeMap<PartitionId, PathBuf>>,
 }
@@ -33,7 +35,7 @@ pub fn random() -> Random {
     })
 }
 
-fn locked(journal: &Open) -> MutexGuard<'_, Journal<Disk>> {
+fn locked(journal: &Open) -> MutexGuard<'_, Journal> {
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -47,11 +49,11 @@ fn id_of(name: &str) -> Option<PartitionId> {
 }
 
 impl Files {
-    /// The journals in folders of `root`; those that are none of `known` are what deleted topics left behind.
+    /// The journals in folders of `root`, or in `memory` bytes of memory; those that are none of `known` are what deleted topics left behind.
     ///
     /// # Errors
     /// `Io`.
-    pub fn new(root: &Path, known: &[PartitionId]) -> Result<Files> {
+    pub fn new(root: &Path, memory: Bytes, known: &[PartitionId]) -> Result<Files> {
         let io = |e| Error::io(&format!("stream.open: {}", root.display()), e);
         std::fs::create_dir_all(root).map_err(io)?;
         for entry in std::fs::read_dir(root).map_err(io)? {
@@ -61,7 +63,8 @@ impl Files {
                 std::fs::remove_dir_all(entry.path()).map_err(io)?;
             }
         }
-        Ok(Files { root: root.to_path_buf(), open: Mutex::default(), apart: Mutex::default() })
+        let room = Arc::new(Room::new(memory));
+        Ok(Files { root: root.to_path_buf(), open: Mutex::default(), room, apart: Mutex::default() })
     }
 
     /// The journal of a partition.
@@ -74,25 +77,25 @@ impl Files {
         open.get(&id).cloned().ok_or_else(closed)
     }
 
+    fn folders(&self, id: PartitionId, rest: &Rest) -> Result<(Arc<dyn Folder>, Arc<dyn Folder>)> {
+        if *rest == Rest::Memory {
+            let memory = Arc::new(Memory::new(self.room.clone()));
+            return Ok((memory.clone(), memory));
+        }
+        let log = Arc::new(Disk::open(&self.root.join(folder_name(id)))?);
+        let Rest::Apart { data } = rest else { return Ok((log.clone(), log)) };
+        let path = Path::new(data).join(folder_name(id));
+        let disk = Arc::new(Disk::open(&path)?);
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
+        Ok((log, disk))
+    }
+
     /// Opens the journal of a partition, or begins it.
     ///
     /// # Errors
-    /// As the journal says; `Invalid` for a partition in memory.
+    /// As the journal says.
     pub fn open(&self, id: PartitionId, definition: &Definition, now: Nanos) -> Result<Outcome> {
-        if definition.rest == Rest::Memory {
-            let detail = "partitions in memory are not served yet; use files";
-            return Err(Error::new(Kind::Invalid, "stream.open", detail));
-        }
-        let log = Arc::new(Disk::open(&self.root.join(folder_name(id)))?);
-        let data = match &definition.rest {
-            Rest::Apart { data } => {
-                let path = Path::new(data).join(folder_name(id));
-                let disk = Arc::new(Disk::open(&path)?);
-                self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
-                disk
-            }
-            _ => log.clone(),
-        };
+        let (log, data) = self.folders(id, &definition.rest)?;
         let durable = definition.durability != Durability::None;
         let settings = Settings { durable, ..Settings::default() };
         let (journal, _) = Journal::open(log, data, settings, random(), now)?;

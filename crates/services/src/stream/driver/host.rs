@@ -11,7 +11,7 @@ use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use thalweg_foundation::base::PeerId;
-use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::now;
 
 /// The clock's thread looks this often whether the service is still wanted.
@@ -30,6 +30,8 @@ const SLOW_FOR: Nanos = Nanos(1_000_000_000);
 pub struct Settings {
     /// The folder of everything that it keeps.
     pub folder: PathBuf,
+    /// The most that events of partitions in memory take together.
+    pub memory: Bytes,
     /// Limits.
     pub config: Config,
 }
@@ -107,7 +109,7 @@ impl Host {
             return Err(Error::new(Kind::Corrupt, "stream.open", detail));
         }
         let known: Vec<_> = core.partitions().map(|(_, id)| id).collect();
-        let files = Files::new(&partitions, &known)?;
+        let files = Files::new(&partitions, settings.memory, &known)?;
         let (work, jobs) = channel::<Job>();
         let state =
             State { core, clients: BTreeMap::new(), out, next_peer: 1, work: Some(work), armed: Nanos(0) };
