@@ -275,6 +275,21 @@ fn memory_is_limited_and_what_does_not_fit_is_refused() {
     // What was there is there, and a little one still fits.
     client.produce(1, next, 1, false);
     assert_eq!(client.replies.recv_timeout(LATE).unwrap().1, Reply::Produced(next));
+    let join = || Request::Join {
+        topic: name("events"),
+        consumer: name("trainer"),
+        only: None,
+        begin: Begin::First,
+    };
+    assert!(matches!(client.ask(join()), Reply::News { .. }));
+    let acknowledge = Request::Acknowledge { place: place(0), consumer: name("trainer"), next };
+    assert_eq!(client.ask(acknowledge), Reply::Done);
+    host.close();
+    // After the end of the server it is empty, and who reads it begins with what comes.
+    let host = self::host(&folder.0);
+    let mut client = Client::new(&host);
+    let Reply::News { held, .. } = client.ask(join()) else { panic!() };
+    assert_eq!(held, [Held { partition: 0, next: 0, events: 0..0 }]);
     assert_eq!(client.ask(Request::Delete { name: name("events") }), Reply::Done);
     host.close();
 }

@@ -447,7 +447,15 @@ impl Streams {
         }
         let all_open = !partitions.iter().any(Partition::is_opening);
         if opening {
-            consumers.values_mut().for_each(|consumer| consumer.share(partitions, out));
+            for (consumer, state) in consumers {
+                // Events in memory, or never synchronised, may be gone: who had acknowledged them gets those that come in
+                // their place.
+                if let Some(next) = state.at_most(id.partition, partitions) {
+                    let place = Place { topic: name.clone(), partition: id.partition };
+                    self.news.insert(Fact::Position(place, consumer.clone()), encoded(&next));
+                }
+                state.share(partitions, out);
+            }
         }
         self.number = last;
         self.sooner(deadline);

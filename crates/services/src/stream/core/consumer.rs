@@ -79,6 +79,15 @@ impl Consumer {
         fresh.into_iter().map(|(partition, _)| partition).collect()
     }
 
+    /// Moves its position in an open partition back to the end of its events, where it is beyond; the position then.
+    pub fn at_most(&mut self, partition: u32, partitions: &[Partition]) -> Option<u64> {
+        let opened =
+            partitions.get(partition as usize).filter(|p| p.failure().is_none() && !p.is_opening())?;
+        let position = self.positions.get_mut(&partition).filter(|next| **next > opened.events.end)?;
+        *position = opened.events.end;
+        Some(*position)
+    }
+
     /// Shares the partitions among the members: as few as possible change hands, and nobody has two more than another
     /// who may have them.
     pub fn share(&mut self, partitions: &[Partition], out: &mut Vec<Output>) {
