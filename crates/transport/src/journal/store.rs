@@ -63,6 +63,11 @@ impl Store {
         Ok(Store { folder, files, limit, dirty: None })
     }
 
+    /// How many files there are.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
     /// The position behind all data.
     pub fn end(&self) -> u64 {
         self.files.last().map_or(0, |file| file.head.number + file.bytes)

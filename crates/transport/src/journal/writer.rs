@@ -62,9 +62,11 @@ impl Journal {
         now: Nanos,
     ) -> Result<(Journal, Recovered)> {
         let mut names = folder.list()?;
-        for name in names.iter().chain(&data.list()?).filter(|name| name.ends_with(".new")) {
-            // A file whose making was interrupted; in whichever of the two folders.
-            let _ = folder.remove(name).and_then(|()| data.remove(name));
+        // Files whose making was interrupted; the two folders may be one.
+        for folder in [&folder, &data] {
+            for name in folder.list()?.iter().filter(|name| name.ends_with(".new")) {
+                folder.remove(name)?;
+            }
         }
         names.retain(|name| Use::Log.number(name).is_some());
         let mut numbers: Vec<u64> = names.iter().filter_map(|name| Use::Log.number(name)).collect();
@@ -354,11 +356,20 @@ impl Journal {
             let _ = self.folder.remove(&Use::Index.name(first));
             self.older.remove(0);
         }
+        if self.store.files() < 2 {
+            return Ok(());
+        }
         let mut position = None;
-        self.read(self.numbers().start, |entry| {
+        let found = self.read(self.numbers().start, |entry| {
             position = entry.header.stored().filter(|positions| !positions.is_empty()).map(|p| p.start);
             Ok(position.is_none())
-        })?;
-        self.store.drop_before(position.unwrap_or(self.store.end()))
+        });
+        match found {
+            // Entries that cannot be read may have had data: they stay.
+            Err(e) if e.kind == Kind::Corrupt => Ok(()),
+            Err(e) => Err(e),
+            Ok(next) if position.is_none() && next < self.next => Ok(()),
+            Ok(_) => self.store.drop_before(position.unwrap_or(self.store.end())),
+        }
     }
 }

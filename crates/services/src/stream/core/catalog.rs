@@ -12,6 +12,8 @@ use thalweg_foundation::{Error, Kind, Nanos, Result};
 
 /// How often it is looked at what can be let go of.
 const RETAIN_EVERY: Nanos = Nanos(1_000_000_000);
+/// Requests that may wait until something is remembered, or a topic is open.
+const WAITING_MAX: usize = 1 << 16;
 /// How long to wait after facts could not be remembered.
 const NOTE_AGAIN: Nanos = Nanos(100_000_000);
 
@@ -66,7 +68,7 @@ struct Noting {
 #[derive(Clone, Debug)]
 struct Joining {
     consumer: Name,
-    only: Option<Vec<u32>>,
+    only: Option<BTreeSet<u32>>,
     begin: Begin,
 }
 
@@ -223,6 +225,13 @@ impl Streams {
     }
 
     fn request(&mut self, asker: Asker, body: Request, out: &mut Vec<Output>) -> Result<Option<Reply>> {
+        let waiting = self.wait_news.len() + self.noting.as_ref().map_or(0, |noting| noting.waiting.len());
+        let remembers_nothing =
+            matches!(body, Request::Produce { .. } | Request::Poll { .. } | Request::Cancel { .. });
+        if waiting >= WAITING_MAX && !remembers_nothing {
+            let detail = format!("{waiting} requests wait for the disk; try again later");
+            return Err(Error::new(Kind::Full, "stream", detail));
+        }
         match body {
             Request::Create { name, topic } => self.create(asker, name, topic, out).map(|()| None),
             Request::Delete { name } => self.delete(asker, &name, out).map(|()| None),
@@ -251,12 +260,14 @@ impl Streams {
                 Ok(reply)
             }
             Request::Join { topic, consumer, only, begin } => {
+                let only = only.map(|only| only.into_iter().collect());
                 self.join(asker, topic, Joining { consumer, only, begin }, out).map(|()| None)
             }
             Request::Poll { topic, consumer, generation, known, within } => {
                 let deadline = self.now.after(within);
                 let topic = self.topic(&topic)?;
                 let consumer = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
+                let known = known.into_iter().collect();
                 let reply = consumer.poll(asker, generation, known, deadline, &topic.partitions)?;
                 self.sooner(Some(deadline));
                 Ok(reply)
@@ -347,6 +358,11 @@ impl Streams {
         let topic =
             self.topics.get_mut(&name).filter(|topic| topic.known > 0).ok_or_else(|| no_topic(&name))?;
         if topic.partitions.iter().any(Partition::is_opening) {
+            if topic.joining.len() >= WAITING_MAX {
+                let detail =
+                    format!("{WAITING_MAX} clients wait for topic \"{name}\" to open; try again later");
+                return Err(Error::new(Kind::Full, "stream.join", detail));
+            }
             // Where it begins is known when they are open.
             topic.joining.push((asker, joining));
             return Ok(());

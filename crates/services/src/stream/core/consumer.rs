@@ -4,6 +4,7 @@ use super::super::message::{Begin, Held, Reply};
 use super::partition::Partition;
 use super::Output;
 use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::BTreeSet;
 use thalweg_foundation::base::PeerId;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
@@ -12,12 +13,12 @@ use thalweg_foundation::{Error, Kind, Nanos, Result};
 struct Waiting {
     id: u64,
     deadline: Nanos,
-    known: Vec<(u32, u64)>,
+    known: BTreeMap<u32, u64>,
 }
 
 #[derive(Clone, Debug)]
 struct Member {
-    only: Option<Vec<u32>>,
+    only: Option<BTreeSet<u32>>,
     waiting: Option<Waiting>,
 }
 
@@ -45,7 +46,7 @@ impl Consumer {
     pub fn join(
         &mut self,
         peer: PeerId,
-        only: Option<Vec<u32>>,
+        only: Option<BTreeSet<u32>>,
         begin: Begin,
         partitions: &[Partition],
         out: &mut Vec<Output>,
@@ -142,14 +143,14 @@ impl Consumer {
         &mut self,
         (peer, id): (PeerId, u64),
         generation: u64,
-        known: Vec<(u32, u64)>,
+        known: BTreeMap<u32, u64>,
         deadline: Nanos,
         partitions: &[Partition],
     ) -> Result<Option<Reply>> {
         let owners = &self.owners;
         let more = |p: &Partition| {
-            let end = known.iter().find(|(n, _)| *n == p.id.partition).map(|(_, end)| *end);
-            owners.get(&p.id.partition) == Some(&peer) && end.is_none_or(|end| end < p.events.end)
+            let end = known.get(&p.id.partition);
+            owners.get(&p.id.partition) == Some(&peer) && end.is_none_or(|end| *end < p.events.end)
         };
         let news = generation != self.generation || partitions.iter().any(more);
         let Some(member) = self.members.get_mut(&peer) else {
@@ -174,7 +175,7 @@ impl Consumer {
     pub fn more(&mut self, partition: u32, partitions: &[Partition], out: &mut Vec<Output>) {
         let Some(owner) = self.owners.get(&partition).copied() else { return };
         let end = partitions.get(partition as usize).map_or(0, |p| p.events.end);
-        let beyond = |w: &Waiting| w.known.iter().all(|(n, known)| *n != partition || *known < end);
+        let beyond = |w: &Waiting| w.known.get(&partition).is_none_or(|known| *known < end);
         let waits = self.members.get(&owner).and_then(|member| member.waiting.as_ref());
         if waits.is_some_and(beyond) {
             self.tell(owner, partitions, out);

@@ -11,6 +11,8 @@ use thalweg_foundation::{Error, Kind, Nanos, Result};
 
 /// The most batches that are appended together.
 const GROUP_MAX: usize = 64;
+/// How often a batch that is under way may be sent again.
+const ASKERS_MAX: usize = 16;
 /// How long to wait before a journal that failed is opened again.
 const AGAIN: Nanos = Nanos(1_000_000_000);
 
@@ -119,6 +121,10 @@ impl Partition {
                     );
                     return Err(Error::new(Kind::Protocol, "stream.produce", detail));
                 };
+                if same.askers.len() >= ASKERS_MAX {
+                    let detail = format!("this batch was sent {ASKERS_MAX} times already; wait for its end");
+                    return Err(Error::new(Kind::Full, "stream.produce", detail));
+                }
                 same.askers.push(asker);
             }
             Turn::Next => {

@@ -320,7 +320,7 @@ fn lies<'o>(batch: &Batch, outbox: &'o dyn Outbox) -> Result<Lies<'o>> {
     let parts = content(batch).parts(!batch.apart);
     let front = if batch.apart { parts.rest } else { parts.body };
     let body = outbox.bytes(batch.at, front)?;
-    let behind = batch.at.saturating_add(front).next_multiple_of(64);
+    let behind = batch.at.saturating_add(front).checked_next_multiple_of(64).unwrap_or(u64::MAX);
     let apart = batch.apart.then(|| outbox.bytes(behind, batch.data_bytes)).transpose()?;
     Ok(Lies { batch: *batch, body, apart })
 }
