@@ -294,6 +294,42 @@ fn memory_is_limited_and_what_does_not_fit_is_refused() {
     host.close();
 }
 
+#[test]
+fn a_batch_that_lies_costs_nobody_else_anything() {
+    let folder = Folder::new("lies");
+    let host = host(&folder.0);
+    let mut honest = Client::new(&host);
+    let create = Request::Create { name: name("events"), topic: topic(Durability::Always, 1) };
+    assert_eq!(honest.ask(create), Reply::Done);
+    let mut liar = Client::new(&host);
+    for round in 0..40 {
+        let batch = |data_bytes| Batch {
+            producer: 66,
+            sequence: 0,
+            heard: 0,
+            events: 2,
+            metadata_bytes: 16,
+            data_bytes,
+            apart: false,
+            at: 1 << 40,
+        };
+        liar.memory.0.lock().unwrap().insert(1 << 40, &[255; 4096]);
+        for data_bytes in [16, 8, u64::MAX, 1 << 30] {
+            liar.send(Request::Produce { place: place(0), batch: batch(data_bytes) });
+        }
+        for k in 0..4 {
+            honest.produce(7, round * 12 + k * 3, 3, k == 2);
+        }
+        for k in 0..4 {
+            let reply = honest.replies.recv_timeout(LATE).unwrap().1;
+            assert_eq!(reply, Reply::Produced(round * 12 + k * 3));
+            assert!(matches!(liar.replies.recv_timeout(LATE).unwrap().1, Reply::Failed(_)));
+        }
+    }
+    host.close();
+    assert!(events(&folder.0).into_iter().eq((0..480).map(event)));
+}
+
 /// The other process: says which events were acknowledged until it is killed.
 #[test]
 #[ignore = "started by the test below"]

@@ -81,24 +81,14 @@ impl Store {
             Journal::open(disk.clone(), disk, settings, Box::new(move || chance.number()), now)?;
         let events = journal.numbers();
         let mut written = Vec::new();
-        let mut from = events.start;
-        while from < events.end {
-            let read = journal.read(from, |entry| {
-                let header = entry.header;
-                written.push(Written {
-                    producer: header.writer,
-                    sequence: header.sequence,
-                    events: header.content.records,
-                    first: header.first,
-                });
-                Ok(true)
+        journal.headers(events.start, |header| {
+            written.push(Written {
+                producer: header.writer,
+                sequence: header.sequence,
+                events: header.content.records,
+                first: header.first,
             });
-            from = match read {
-                Ok(next) => next,
-                Err(e) if e.kind == Kind::Corrupt => from + 1,
-                Err(e) => return Err(e),
-            };
-        }
+        })?;
         self.journals.insert(id, journal);
         Ok(Outcome::Opened { events, written })
     }
@@ -144,7 +134,11 @@ impl Store {
                 apart: apart.then_some(body.data()),
             })
             .collect();
-        let headers = journal.append(now, &batches)?;
+        let headers = match journal.append(now, &batches) {
+            Ok(headers) => headers,
+            Err(e) if journal.failure().is_none() => return Ok(Outcome::Refused(e)),
+            Err(e) => return Err(e),
+        };
         if sync {
             journal.sync()?;
         }

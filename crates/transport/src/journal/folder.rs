@@ -62,7 +62,7 @@ pub trait File: Debug + Send + Sync {
     /// # Errors
     /// `Full` when the disk is, `Io`; some of it may have been written.
     fn write(&self, at: u64, parts: &[&[u8]]) -> Result<()>;
-    /// Cuts off what lies behind `bytes`.
+    /// Makes it so long: what lies behind is cut off, what is missing is zeros.
     ///
     /// # Errors
     /// `Io`.

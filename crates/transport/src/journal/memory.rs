@@ -21,6 +21,11 @@ impl Room {
         Room { limit, taken: AtomicU64::new(0) }
     }
 
+    /// How much it is at most.
+    pub fn limit(&self) -> Bytes {
+        self.limit
+    }
+
     fn take(&self, bytes: u64) -> Result<()> {
         let more = |taken: u64| taken.checked_add(bytes).filter(|taken| *taken <= self.limit.0);
         let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);

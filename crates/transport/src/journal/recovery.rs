@@ -1,6 +1,6 @@
 //! Opening a journal after whatever ended it.
 
-use super::head::HEAD;
+use super::head::{Use, HEAD};
 use super::scan::{Damage, Found};
 use super::segment::SegmentFile;
 use super::store::Store;
@@ -32,7 +32,8 @@ pub(super) fn recover(segment: &mut SegmentFile, store: &Store, found: &mut Reco
     let before = segment.end;
     let mut headers = Vec::new();
     // Nobody was told that what lies behind this survives a crash of the machine, and it may not have.
-    let safe = segment.safe().unwrap_or(u64::MAX);
+    let known = segment.safe();
+    let safe = known.map_or(u64::MAX, |safe| safe.place);
     // Entries whose data are missing are torn as long as no good one follows.
     let mut end = (place, next, time);
     let mut damage = Vec::new();
@@ -51,19 +52,29 @@ pub(super) fn recover(segment: &mut SegmentFile, store: &Store, found: &mut Reco
                     found.damage.append(&mut damage);
                 }
             }
-            Found::Damage(part) if part.place >= safe => break,
+            Found::Damage(part) if part.place >= safe && part.until > part.place => break,
             Found::Damage(part) => {
                 (place, next) = (part.until, part.next);
                 damage.push(part);
             }
-            Found::End => break,
+            Found::End => match known {
+                // What was safe is no torn tail: it is damage, and what comes next goes behind it.
+                Some(known) if place < known.place && next < known.next => {
+                    let file = Use::Log.name(segment.head.number);
+                    let (until, first) = (known.place, next);
+                    found.damage.push(Damage { file, place, until, first, next: known.next });
+                    (place, next) = (until, known.next);
+                    end = (place, next, time);
+                }
+                _ => break,
+            },
         }
     }
     drop(scan);
     headers.iter().for_each(|header| segment.note(header));
     let (place, next, time) = end;
-    if place < before {
-        found.cut = Bytes(before - place);
+    found.cut = Bytes(before.saturating_sub(place));
+    if place != before {
         segment.cut(place)?;
     }
     segment.end = place;

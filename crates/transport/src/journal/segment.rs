@@ -45,10 +45,19 @@ pub struct SegmentFile {
     pub head: Head,
     /// Where its last entry ends.
     pub end: u64,
-    /// Up to where all survives the machine; none where nobody waits for that.
-    safe: Option<u64>,
+    /// Up to where all survives the machine, and the number of the record behind; none where nobody waits for that.
+    safe: Option<Safe>,
     items: Items,
     index: Option<Arc<dyn File>>,
+}
+
+/// What survives the end of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Safe {
+    /// Where it ends.
+    pub place: u64,
+    /// The number of the next record.
+    pub next: u64,
 }
 
 /// Where the items begin in an index: behind its head and what is safe.
@@ -65,7 +74,14 @@ impl SegmentFile {
     pub fn make(folder: &dyn Folder, head: Head, durable: bool) -> Result<SegmentFile> {
         let file = make(folder, &head, &[])?;
         let (items, end) = (Items::default(), HEAD as u64);
-        let mut segment = SegmentFile { file, head, end, safe: durable.then_some(end), items, index: None };
+        let mut segment = SegmentFile {
+            file,
+            head,
+            end,
+            safe: durable.then_some(Safe { place: end, next: head.number }),
+            items,
+            index: None,
+        };
         segment.index = make_index(folder, &head, segment.safe_item());
         Ok(segment)
     }
@@ -84,7 +100,7 @@ impl SegmentFile {
     pub fn reopen(folder: &dyn Folder, number: u64, durable: bool) -> Result<SegmentFile> {
         let mut segment = SegmentFile::open(folder, number)?;
         if segment.index.is_none() {
-            segment.safe = durable.then_some(HEAD as u64);
+            segment.safe = durable.then_some(Safe { place: HEAD as u64, next: number });
             let _ = folder.remove(&Use::Index.name(number));
             segment.index = make_index(folder, &segment.head, segment.safe_item());
         }
@@ -105,7 +121,7 @@ impl SegmentFile {
         if safe.iter().any(|byte| *byte != 0) {
             // Torn by a crash of the machine: then nobody knows.
             let Some(item) = Item::decode(safe) else { return Ok(()) };
-            self.safe = Some(item.place);
+            self.safe = Some(Safe { place: item.place, next: item.first });
         }
         self.items = Items::decode(items);
         self.index = Some(index);
@@ -121,18 +137,18 @@ impl SegmentFile {
     }
 
     fn safe_item(&self) -> Option<Item> {
-        self.safe.map(|place| Item { first: self.head.number, time: self.head.made, place })
+        self.safe.map(|Safe { place, next }| Item { first: next, time: self.head.made, place })
     }
 
-    /// Up to where all survives the machine; none where nobody waits for that.
-    pub fn safe(&self) -> Option<u64> {
+    /// What survives the machine; none where nobody waits for that.
+    pub fn safe(&self) -> Option<Safe> {
         self.safe
     }
 
-    /// Makes all that was appended survive the machine, and notes that for who opens it after the process alone has ended.
-    pub fn sync(&mut self) -> Result<()> {
+    /// Makes all that was appended, up to record `next`, survive the machine, and notes that for who opens it after the process alone has ended.
+    pub fn sync(&mut self, next: u64) -> Result<()> {
         self.file.sync()?;
-        self.safe = Some(self.end);
+        self.safe = Some(Safe { place: self.end, next });
         let item = self.safe_item().map(|item| item.encode()).unwrap_or_default();
         if self.index.as_ref().is_some_and(|index| index.write(HEAD as u64, &[&item]).is_err()) {
             self.index = None;
@@ -149,7 +165,7 @@ impl SegmentFile {
 
     /// The last item of the index that is of what is safe; those behind it are forgotten.
     pub fn last_safe_item(&mut self) -> Option<Item> {
-        self.items.cut(self.safe.map_or(u64::MAX, |safe| safe.saturating_add(1)));
+        self.items.cut(self.safe.map_or(u64::MAX, |safe| safe.place.saturating_add(1)));
         self.cut_index();
         self.items.last().copied()
     }

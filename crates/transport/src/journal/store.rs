@@ -39,6 +39,8 @@ impl Store {
     pub fn open(folder: Arc<dyn Folder>, limit: Bytes) -> Result<Store> {
         let mut numbers: Vec<u64> = folder.list()?.iter().filter_map(|name| Use::Data.number(name)).collect();
         numbers.sort_unstable();
+        // Positions are far below this: such a name is of no file of ours.
+        numbers.retain(|number| *number < u64::MAX / 2);
         let mut files = Vec::new();
         for number in numbers {
             files.push(match open(&*folder, Use::Data, number) {
@@ -61,6 +63,13 @@ impl Store {
             });
         }
         Ok(Store { folder, files, limit, dirty: None })
+    }
+
+    /// A file that is not of the journal `identity`.
+    pub fn stranger(&self, identity: &super::Identity) -> Option<String> {
+        let ours = |file: &&DataFile| file.file.is_ok() && file.head.journal != *identity;
+        let file = self.files.iter().find(ours)?;
+        Some(format!("{}/{}", self.folder.name(), Use::Data.name(file.head.number)))
     }
 
     /// How many files there are.

@@ -2,7 +2,7 @@
 
 use super::entry::{Batch, Entry, Header, Place, HEADER};
 use super::folder::Folder;
-use super::head::{Head, Identity, Use};
+use super::head::{Head, Identity, Use, HEAD};
 use super::recovery::{recover, Recovered};
 use super::scan::Found;
 use super::segment::SegmentFile;
@@ -42,6 +42,8 @@ pub struct Journal {
     older: Vec<(u64, u64)>,
     newest: SegmentFile,
     store: Store,
+    /// Where the data began that the newest segment file names.
+    data_at: u64,
     next: u64,
     time: Nanos,
     dirty: bool,
@@ -101,12 +103,18 @@ impl Journal {
             random,
             older,
             newest,
+            data_at: store.end(),
             store,
             next,
             time,
             dirty: false,
             failed: None,
         };
+        if let Some(name) = journal.store.stranger(&journal.identity) {
+            let detail =
+                format!("{name} is of another journal; give each server a folder of its own for data");
+            return Err(Error::new(Kind::Access, "journal.open", detail));
+        }
         if settings.durable {
             journal.sync_all()?;
         }
@@ -119,7 +127,7 @@ impl Journal {
             self.folder.open(&Use::Log.name(*number))?.sync()?;
         }
         self.store.sync_all()?;
-        self.newest.sync()
+        self.newest.sync(self.next)
     }
 
     /// The numbers of its records.
@@ -146,7 +154,13 @@ impl Journal {
         let fresh = SegmentFile::make(&*self.folder, head, self.settings.durable)?;
         let full = std::mem::replace(&mut self.newest, fresh);
         self.older.push((full.head.number, full.end));
+        self.data_at = self.store.end();
         Ok(())
+    }
+
+    /// Why nothing can be appended before it is opened again; none: it can.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failed.as_ref()
     }
 
     /// Appends the batches, all or none; they survive the process, and after `sync` the machine.
@@ -159,14 +173,17 @@ impl Journal {
             return Err(e.clone());
         }
         batches.iter().try_for_each(Batch::verify)?;
-        if self.newest.end >= self.settings.segment.0 {
+        // Data are let go of with the entries that name them: files of both go on together.
+        let data = self.store.end() - self.data_at;
+        let begun = self.newest.end > HEAD as u64;
+        if begun && (self.newest.end >= self.settings.segment.0 || data >= self.settings.data.0) {
             self.begin_segment(now)?;
         }
         let (data_end, end) = (self.store.end(), self.newest.end);
         self.write(now, batches).inspect_err(|_| {
             let cut = self.newest.cut(end).and_then(|()| self.store.cut(data_end));
             if let Err(e) = cut {
-                self.failed = Some(e);
+                self.failed = Some(Error { kind: Kind::Io, ..e });
             }
         })
     }
@@ -229,12 +246,13 @@ impl Journal {
         if !self.dirty {
             return Ok(());
         }
-        let done = self.store.sync().and_then(|()| self.newest.sync());
+        let done = self.store.sync().and_then(|()| self.newest.sync(self.next));
         match &done {
             Ok(()) => self.dirty = false,
-            Err(e) => self.failed = Some(e.clone()),
+            // Whatever it was, a full disk too: nobody knows what survives.
+            Err(e) => self.failed = Some(Error { kind: Kind::Io, ..e.clone() }),
         }
-        done
+        done.map_err(|e| Error { kind: Kind::Io, ..e })
     }
 
     /// Opens the segment file that holds record `number`, or the first there is behind it.
@@ -300,6 +318,38 @@ impl Journal {
             }
         }
         Ok(wanted)
+    }
+
+    /// Calls `each` with the headers of the entries from the one on that holds record `from`; those that cannot be read are
+    /// left out.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt` when a file's head cannot be read.
+    pub fn headers(&self, from: u64, mut each: impl FnMut(&Header)) -> Result<()> {
+        let files = self.older.iter().map(|(first, _)| *first).chain([self.newest.head.number]);
+        let files: Vec<u64> = files.collect();
+        let at = files.partition_point(|first| *first <= from).saturating_sub(1);
+        for number in files.get(at..).unwrap_or_default() {
+            let older =
+                (*number != self.newest.head.number).then(|| SegmentFile::open(&*self.folder, *number));
+            let older = older.transpose()?;
+            let segment = older.as_ref().unwrap_or(&self.newest);
+            let (mut place, mut next) = segment.near(from);
+            let mut scan = segment.scan();
+            loop {
+                if let Some(header) = scan.header(place)? {
+                    (place, next) = (header.end(), header.numbers().end);
+                    each(&header);
+                    continue;
+                }
+                match scan.find(place, next)? {
+                    Found::Entry(entry) => (place, next) = (entry.header.place, entry.header.first),
+                    Found::Damage(damage) => (place, next) = (damage.until, damage.next),
+                    Found::End => break,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Copies `range` of the data of the batch `entry` from the data store to `into`, and checks them.

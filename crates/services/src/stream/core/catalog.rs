@@ -55,6 +55,15 @@ pub(super) struct Topic {
     known: usize,
 }
 
+/// A partition that is gone.
+#[derive(Debug)]
+struct Leaving {
+    /// The number of what is still being done with it.
+    busy: Option<u64>,
+    /// Nobody will find it again.
+    forgotten: bool,
+}
+
 /// Facts that are being remembered.
 #[derive(Debug)]
 struct Noting {
@@ -62,6 +71,8 @@ struct Noting {
     facts: BTreeMap<Fact, Value>,
     /// Who waits for it, and what is answered then.
     waiting: Vec<(Asker, Reply)>,
+    /// Partitions that are forgotten with it.
+    forgotten: Vec<PartitionId>,
 }
 
 /// A client that wants to take part.
@@ -93,8 +104,10 @@ pub struct Streams {
     note_at: Nanos,
     /// Nothing is to be done by itself before this time.
     soonest: Option<Nanos>,
-    /// Partitions that are gone, to be closed when what is being done with them under this number has come to its end.
-    leaving: BTreeMap<u64, PartitionId>,
+    /// Partitions that are gone, to be removed when nothing is done with them any more and nobody remembers them.
+    leaving: BTreeMap<PartitionId, Leaving>,
+    /// Those that are forgotten with the next facts.
+    forgetting: Vec<PartitionId>,
 }
 
 fn refuse(askers: impl Iterator<Item = Asker>, e: &Error, out: &mut Vec<Output>) {
@@ -140,6 +153,7 @@ impl Streams {
             note_at: Nanos(0),
             soonest: None,
             leaving: BTreeMap::new(),
+            forgetting: Vec::new(),
         };
         let wrong =
             |fact: &Fact| Error::new(Kind::Corrupt, "stream.open", format!("{fact:?} is not understood"));
@@ -252,10 +266,10 @@ impl Streams {
                     let detail = format!("{} events; accepted are 1 to {RECORDS_MAX}", batch.events);
                     return Err(Error::new(Kind::Invalid, "stream.produce", detail));
                 }
-                let mut number = self.number;
+                let (now, mut number) = (self.now, self.number);
                 let partition = self.partition(&place)?;
                 let reply = partition.produce(asker, batch)?;
-                partition.advance(&mut number, out);
+                partition.advance(now, &mut number, out);
                 self.number = number;
                 Ok(reply)
             }
@@ -443,8 +457,9 @@ impl Streams {
             self.noted(outcome, out);
             return;
         }
-        if let Some(partition) = self.leaving.remove(&number) {
-            out.push(Output::Close { partition, remove: true });
+        if let Some((id, leaving)) = partition.and_then(|id| Some((id, self.leaving.get_mut(&id)?))) {
+            leaving.busy.take_if(|busy| *busy == number);
+            self.leave(id, out);
             return;
         }
         let (now, mut last) = (self.now, self.number);
@@ -456,7 +471,7 @@ impl Streams {
         if !partition.done(now, number, outcome, out) {
             return;
         }
-        partition.advance(&mut last, out);
+        partition.advance(now, &mut last, out);
         let (more, deadline) = (before != partition.events.end, partition.next_deadline());
         if more {
             consumers.values_mut().for_each(|consumer| consumer.more(id.partition, partitions, out));
@@ -488,9 +503,17 @@ impl Streams {
     fn remove(&mut self, partitions: Vec<Partition>, out: &mut Vec<Output>) {
         for partition in partitions {
             let id = partition.id;
-            if let Some(number) = partition.removed(out) {
-                self.leaving.insert(number, id);
-            }
+            let busy = partition.removed(out);
+            self.leaving.insert(id, Leaving { busy, forgotten: false });
+            self.forgetting.push(id);
+        }
+    }
+
+    /// Removes what is left of a partition, if it is time.
+    fn leave(&mut self, partition: PartitionId, out: &mut Vec<Output>) {
+        if self.leaving.get(&partition).is_some_and(|leaving| leaving.busy.is_none() && leaving.forgotten) {
+            self.leaving.remove(&partition);
+            out.push(Output::Close { partition, remove: true });
         }
     }
 
@@ -541,17 +564,28 @@ impl Streams {
         let (facts, waiting) = (std::mem::take(&mut self.news), std::mem::take(&mut self.wait_news));
         let listed = facts.iter().map(|(fact, value)| (fact.clone(), value.clone())).collect();
         out.push(Output::Remember { number: self.number, facts: listed });
-        self.noting = Some(Noting { number: self.number, facts, waiting });
+        let forgotten = std::mem::take(&mut self.forgetting);
+        self.noting = Some(Noting { number: self.number, facts, waiting, forgotten });
     }
 
     fn noted(&mut self, outcome: &Result<Outcome>, out: &mut Vec<Output>) {
-        let Some(Noting { facts, waiting, .. }) = self.noting.take() else { return };
+        let Some(Noting { facts, waiting, forgotten, .. }) = self.noting.take() else { return };
         match outcome {
             Ok(_) => {
+                for id in forgotten {
+                    if let Some(leaving) = self.leaving.get_mut(&id) {
+                        leaving.forgotten = true;
+                    }
+                    self.leave(id, out);
+                }
                 for (fact, value) in facts {
                     let (Fact::Topic(name), Some(value)) = (fact, value) else { continue };
                     let remembered = postcard::from_bytes::<Remembered>(&value);
-                    if let (Some(topic), Ok(remembered)) = (self.topics.get_mut(&name), remembered) {
+                    let (Some(topic), Ok(remembered)) = (self.topics.get_mut(&name), remembered) else {
+                        continue;
+                    };
+                    // One of this name may have gone, and another come, meanwhile.
+                    if topic.number == remembered.number {
                         topic.known = remembered.topic.partitions.len();
                     }
                 }
@@ -559,6 +593,7 @@ impl Streams {
             }
             Err(e) => {
                 refuse(waiting.into_iter().map(|(asker, _)| asker), e, out);
+                self.forgetting.extend(forgotten);
                 // They are tried again later, unless news know better.
                 self.note_at = self.now.after(NOTE_AGAIN);
                 self.sooner(Some(self.note_at));

@@ -67,7 +67,7 @@ impl Consumer {
 
     /// Gives the partitions that have no position one; which they are.
     pub fn begin(&mut self, begin: Begin, partitions: &[Partition]) -> Vec<u32> {
-        let fresh = |p: &&Partition| !self.positions.contains_key(&p.id.partition) && !p.is_opening();
+        let fresh = |p: &&Partition| !self.positions.contains_key(&p.id.partition) && p.is_open();
         let fresh: Vec<(u32, u64)> = partitions
             .iter()
             .filter(fresh)
@@ -82,8 +82,7 @@ impl Consumer {
 
     /// Moves its position in an open partition back to the end of its events, where it is beyond; the position then.
     pub fn at_most(&mut self, partition: u32, partitions: &[Partition]) -> Option<u64> {
-        let opened =
-            partitions.get(partition as usize).filter(|p| p.failure().is_none() && !p.is_opening())?;
+        let opened = partitions.get(partition as usize).filter(|p| p.is_open())?;
         let position = self.positions.get_mut(&partition).filter(|next| **next > opened.events.end)?;
         *position = opened.events.end;
         Some(*position)

@@ -16,7 +16,7 @@ use super::message::{Batch, Place, Reply, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use thalweg_foundation::base::{Name, PeerId};
-use thalweg_foundation::{Bytes, Nanos, Result};
+use thalweg_foundation::{Bytes, Error, Nanos, Result};
 
 /// A partition's number in this service, never used twice; its folder has it as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,6 +82,8 @@ pub enum Outcome {
     },
     /// Of `Append`: the number of the first event of each batch.
     Appended(Vec<u64>),
+    /// Of `Append`: why not; the journal is as it was.
+    Refused(Error),
     /// Of `Retain`: the events that are still there begin here.
     Retained(u64),
     /// Of `Sync`, `Close` and `Remember`.

@@ -1,14 +1,18 @@
 //! A partition: batches wait in line, are appended a group at a time, and become visible.
 
-use super::super::definition::{Durability, Partition as Definition};
+use super::super::definition::{Durability, Partition as Definition, Retention};
 use super::super::message::{Batch, Reply, BATCHES_MAX};
 use super::producers::{Producers, Turn, Written};
 use super::{Outcome, Output, PartitionId};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use thalweg_foundation::base::PeerId;
-use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 
+/// The most data of a batch that lie with their metadata.
+const INLINE_MAX: Bytes = Bytes(64 << 20);
+/// The most data of a batch that lie apart.
+const DATA_MAX: Bytes = Bytes(1 << 40);
 /// The most batches that are appended together.
 const GROUP_MAX: usize = 64;
 /// How often a batch that is under way may be sent again.
@@ -57,6 +61,10 @@ pub struct Partition {
     unsafe_since: Option<Nanos>,
     syncing: Option<u64>,
     retaining: Option<u64>,
+    /// Something is to be let go of as soon as the journal is free: what every consumer has acknowledged.
+    retain: Option<Option<u64>>,
+    /// So many batches are appended one at a time, as one of them could not be.
+    singly: usize,
 }
 
 fn answer(askers: &[Asker], reply: &Reply, out: &mut Vec<Output>) {
@@ -78,6 +86,8 @@ impl Partition {
             unsafe_since: None,
             syncing: None,
             retaining: None,
+            retain: None,
+            singly: 0,
         }
     }
 
@@ -87,6 +97,11 @@ impl Partition {
             Status::Failed(e, _) => Some(e),
             _ => None,
         }
+    }
+
+    /// Whether its journal can be used.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status, Status::Open)
     }
 
     /// Whether its journal is still to be opened.
@@ -99,6 +114,12 @@ impl Partition {
     /// # Errors
     /// `Full`, `Protocol`, or why the partition cannot be used.
     pub fn produce(&mut self, asker: Asker, batch: Batch) -> Result<Option<Reply>> {
+        let most = if batch.apart { DATA_MAX } else { INLINE_MAX };
+        if batch.data_bytes > most.0 {
+            let (met, apart) = (Bytes(batch.data_bytes), if batch.apart { " apart" } else { "" });
+            let detail = format!("a batch with {met} of data{apart}; accepted are at most {most}");
+            return Err(Error::new(Kind::Invalid, "stream.produce", detail));
+        }
         if let Status::Failed(e, _) = &self.status {
             return Err(e.clone());
         }
@@ -141,14 +162,35 @@ impl Partition {
         Ok(None)
     }
 
-    /// Hands the journal the next group, if it is free; `number` is that of the output.
-    pub fn advance(&mut self, number: &mut u64, out: &mut Vec<Output>) {
-        let free = matches!(self.status, Status::Open) && self.group.is_none() && self.syncing.is_none();
-        if !free || self.retaining.is_some() || self.line.is_empty() {
+    /// Whether something is being done with its journal.
+    fn is_busy(&self) -> bool {
+        self.group.is_some() || self.syncing.is_some() || self.retaining.is_some()
+    }
+
+    /// Gives the journal something to do, if it is free: first what it is time for, so that no load puts it off; `number` is
+    /// that of the output.
+    pub fn advance(&mut self, now: Nanos, number: &mut u64, out: &mut Vec<Output>) {
+        if !matches!(self.status, Status::Open) || self.is_busy() {
             return;
         }
-        let group: Vec<UnderWay> = self.line.drain(..self.line.len().min(GROUP_MAX)).collect();
         *number += 1;
+        if self.safe_at().is_some_and(|at| at <= now) {
+            self.syncing = Some(*number);
+            out.push(Output::Sync { number: *number, partition: self.id });
+            return;
+        }
+        if let Some(before) = self.retain.take() {
+            self.retaining = Some(*number);
+            let Retention { age, bytes, .. } = self.definition.retention;
+            out.push(Output::Retain { number: *number, partition: self.id, age, bytes, before });
+            return;
+        }
+        if self.line.is_empty() {
+            return;
+        }
+        let most = if self.singly > 0 { 1 } else { GROUP_MAX };
+        self.singly = self.singly.saturating_sub(1);
+        let group: Vec<UnderWay> = self.line.drain(..self.line.len().min(most)).collect();
         out.push(Output::Append {
             number: *number,
             partition: self.id,
@@ -234,26 +276,31 @@ impl Partition {
                     self.unsafe_since.get_or_insert(now);
                 }
             }
-            outcome => {
-                let e = match outcome {
-                    Err(e) => e.clone(),
-                    Ok(_) => Error::new(Kind::Io, "stream.produce", "the journal said something else"),
-                };
-                let producers: BTreeSet<u64> = group.iter().map(|u| u.batch.producer).collect();
-                // What waits behind a batch that failed would leave a gap.
-                let (behind, others) =
-                    self.line.drain(..).partition(|u| producers.contains(&u.batch.producer));
-                self.line = others;
-                let behind: VecDeque<UnderWay> = behind;
-                for UnderWay { batch, askers, .. } in group.into_iter().chain(behind) {
-                    self.producers.failed(&batch);
-                    answer(&askers, &Reply::Failed(e.clone()), out);
-                }
-                // A full disk and a batch that cannot be leave the journal as it was.
-                if !matches!(e.kind, Kind::Full | Kind::Protocol | Kind::Invalid) {
-                    self.fail(now, e, out);
-                }
+            // One of them could not be, or there was no room for all: each by itself.
+            Ok(Outcome::Refused(_)) if group.len() > 1 => {
+                self.singly = group.len();
+                group.into_iter().rev().for_each(|under_way| self.line.push_front(under_way));
             }
+            Ok(Outcome::Refused(e)) => self.refuse(group, e, out),
+            outcome => {
+                let other = || Error::new(Kind::Io, "stream.produce", "the journal said something else");
+                let e = outcome.as_ref().err().cloned().unwrap_or_else(other);
+                self.refuse(group, &e, out);
+                self.fail(now, e, out);
+            }
+        }
+    }
+
+    /// The batches of `group` have not been appended.
+    fn refuse(&mut self, group: Vec<UnderWay>, e: &Error, out: &mut Vec<Output>) {
+        let producers: BTreeSet<u64> = group.iter().map(|u| u.batch.producer).collect();
+        // What waits behind a batch that failed would leave a gap.
+        let (behind, others) = self.line.drain(..).partition(|u| producers.contains(&u.batch.producer));
+        self.line = others;
+        let behind: VecDeque<UnderWay> = behind;
+        for UnderWay { batch, askers, .. } in group.into_iter().chain(behind) {
+            self.producers.failed(&batch);
+            answer(&askers, &Reply::Failed(e.clone()), out);
         }
     }
 
@@ -272,8 +319,7 @@ impl Partition {
         match self.status {
             Status::Opening(_) => return,
             Status::Failed(_, at) => {
-                let busy = self.group.is_some() || self.syncing.is_some() || self.retaining.is_some();
-                if at <= now && !busy {
+                if at <= now && !self.is_busy() {
                     *number += 1;
                     out.push(Output::Close { partition: self.id, remove: false });
                     let definition = self.definition.clone();
@@ -284,23 +330,13 @@ impl Partition {
             }
             Status::Open => {}
         }
-        if self.group.is_some() || self.syncing.is_some() || self.retaining.is_some() {
-            return;
-        }
-        if self.safe_at().is_some_and(|at| at <= now) {
-            *number += 1;
-            self.syncing = Some(*number);
-            out.push(Output::Sync { number: *number, partition: self.id });
-            return;
-        }
         let retention = self.definition.retention;
         let before = before.filter(|before| retention.acknowledged && *before > self.events.start);
-        let (age, bytes) = (retention.age, retention.bytes);
-        if before.is_some() || ((age.is_some() || bytes.is_some()) && !self.events.is_empty()) {
-            *number += 1;
-            self.retaining = Some(*number);
-            out.push(Output::Retain { number: *number, partition: self.id, age, bytes, before });
+        let old = retention.age.is_some() || retention.bytes.is_some();
+        if before.is_some() || (old && !self.events.is_empty()) {
+            self.retain = Some(before);
         }
+        self.advance(now, number, out);
     }
 
     fn safe_at(&self) -> Option<Nanos> {
@@ -314,7 +350,8 @@ impl Partition {
     pub fn next_deadline(&self) -> Option<Nanos> {
         match &self.status {
             Status::Failed(_, at) => Some(*at),
-            _ => self.safe_at().filter(|_| self.syncing.is_none()),
+            // While the journal is busy its end is waited for.
+            _ => self.safe_at().filter(|_| !self.is_busy()),
         }
     }
 
@@ -340,8 +377,7 @@ impl Partition {
         }
     }
 
-    /// It is removed: nobody waits for it any more. The number of what is still being done with its journal, which can be
-    /// closed only then.
+    /// It is removed: nobody waits for it any more. The number of what is still being done with its journal.
     pub fn removed(self, out: &mut Vec<Output>) -> Option<u64> {
         let opening = if let Status::Opening(number) = self.status { Some(number) } else { None };
         let appending = self.group.as_ref().map(|(number, _)| *number);
@@ -351,9 +387,6 @@ impl Partition {
         for UnderWay { askers, .. } in group.chain(self.line) {
             answer(&askers, &Reply::Failed(e.clone()), out);
         }
-        if busy.is_none() {
-            out.push(Output::Close { partition: self.id, remove: true });
-        }
         busy
     }
 
@@ -362,14 +395,10 @@ impl Partition {
         if self.events.start > self.events.end {
             return Err(format!("partition {:?} has events {:?}", self.id, self.events));
         }
-        if self.producers.len() > super::PRODUCERS_MAX + GROUP_MAX + self.line.len() {
+        if self.producers.len() > super::PRODUCERS_MAX * 2 + GROUP_MAX + self.line.len() {
             return Err(format!("{} producers are remembered", self.producers.len()));
         }
-        let stuck = matches!(self.status, Status::Open)
-            && self.group.is_none()
-            && self.syncing.is_none()
-            && self.retaining.is_none()
-            && !self.line.is_empty();
+        let stuck = self.is_open() && !self.is_busy() && !self.line.is_empty();
         if stuck {
             return Err(format!("partition {:?}: batches wait for nothing", self.id));
         }

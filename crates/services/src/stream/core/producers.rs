@@ -4,7 +4,7 @@ use super::super::message::{Batch, BATCHES_MAX};
 use std::collections::{BTreeMap, VecDeque};
 use thalweg_foundation::{Error, Kind, Result};
 
-/// Producers of one partition that are remembered; the one longest silent is forgotten first.
+/// Producers of one partition that are remembered for sure; those longest silent are forgotten first.
 pub const PRODUCERS_MAX: usize = 4096;
 
 /// A batch that was appended.
@@ -71,7 +71,8 @@ impl Producers {
     /// `Protocol` when one before it is missing, or it was appended too long ago to know where.
     pub fn turn(&self, batch: &Batch) -> Result<Turn> {
         let producer = self.all.get(&batch.producer);
-        let expected = producer.map_or(batch.heard, |producer| producer.expected);
+        // What it has heard of may have been lost with a machine since: it cannot send that again.
+        let expected = producer.map_or(0, |producer| producer.expected).max(batch.heard);
         if batch.sequence == expected {
             return Ok(Turn::Next);
         }
@@ -105,12 +106,15 @@ impl Producers {
 
     /// Forgets who has been silent longest, where there are too many.
     fn forget(&mut self) {
-        while self.all.len() > PRODUCERS_MAX {
-            let idle = self.all.iter().filter(|(_, producer)| producer.under_way == 0);
-            let oldest = idle.min_by_key(|(_, producer)| producer.used).map(|(name, _)| *name);
-            let Some(oldest) = oldest else { break };
-            self.all.remove(&oldest);
+        if self.all.len() <= PRODUCERS_MAX + PRODUCERS_MAX / 4 {
+            return;
         }
+        // Many at a time, as it takes a look at all.
+        let idle = self.all.iter().filter(|(_, producer)| producer.under_way == 0);
+        let mut idle: Vec<(u64, u64)> = idle.map(|(name, producer)| (producer.used, *name)).collect();
+        idle.sort_unstable();
+        idle.truncate(self.all.len() - PRODUCERS_MAX);
+        idle.iter().for_each(|(_, name)| drop(self.all.remove(name)));
     }
 
     /// A batch has been appended.

@@ -1,24 +1,35 @@
 //! The facts that the service remembers, in a journal of their own.
 
 use super::super::core::{Fact, Value};
+use super::files::random;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
-use thalweg_transport::journal::{Batch, Body, Disk, Journal, Random, Settings};
+use thalweg_transport::journal::{Batch, Body, Disk, Journal, Settings};
 
 /// The journal is written anew when it holds so much more than the facts take.
 const SPARE: u64 = 4 << 20;
 const SEGMENT: Bytes = Bytes(1 << 20);
+/// Facts are appended in batches of about so many bytes.
+const LOT: u64 = 8 << 20;
 
 /// The facts, and where they lie.
 pub struct Facts {
+    folder: PathBuf,
     all: BTreeMap<Fact, Vec<u8>>,
-    journal: Journal,
+    /// None when it failed: it is opened again before it is used.
+    journal: Option<Journal>,
 }
 
 fn encoded(fact: &Fact) -> Result<Vec<u8>> {
     postcard::to_stdvec(fact).map_err(|e| Error::new(Kind::Io, "stream.remember", e))
+}
+
+fn open(folder: &Path, now: Nanos) -> Result<Journal> {
+    let disk = Arc::new(Disk::open(folder)?);
+    let settings = Settings { segment: SEGMENT, durable: true, ..Settings::default() };
+    Journal::open(disk.clone(), disk, settings, random(), now).map(|(journal, _)| journal)
 }
 
 impl Facts {
@@ -26,10 +37,8 @@ impl Facts {
     ///
     /// # Errors
     /// `Corrupt` when not all can be read, `Access` when another server has them, `Io`, `Full`.
-    pub fn open(folder: &Path, random: Random, now: Nanos) -> Result<Facts> {
-        let disk = Arc::new(Disk::open(folder)?);
-        let settings = Settings { segment: SEGMENT, durable: true, ..Settings::default() };
-        let (journal, _) = Journal::open(disk.clone(), disk, settings, random, now)?;
+    pub fn open(folder: &Path, now: Nanos) -> Result<Facts> {
+        let journal = open(folder, now)?;
         let mut all = BTreeMap::new();
         let mut from = journal.numbers().start;
         while from < journal.numbers().end {
@@ -46,7 +55,7 @@ impl Facts {
                 Ok(true)
             })?;
         }
-        Ok(Facts { all, journal })
+        Ok(Facts { folder: folder.to_path_buf(), all, journal: Some(journal) })
     }
 
     /// What is remembered.
@@ -57,13 +66,10 @@ impl Facts {
     /// Remembers `facts`; they survive the machine when this returns.
     ///
     /// # Errors
-    /// `Full`, `Io`.
+    /// `Full`, `Io`; then they may be remembered or not.
     pub fn remember(&mut self, facts: &[(Fact, Value)], now: Nanos) -> Result<()> {
-        let mut body = Body::default();
-        for (fact, value) in facts {
-            body.push(&encoded(fact)?, value.as_deref().unwrap_or_default())?;
-        }
-        self.append(&body, now)?;
+        let lines = facts.iter().map(|(fact, value)| (fact, value.as_deref().unwrap_or_default()));
+        append(self.journal(now)?, lines, now).inspect_err(|_| self.journal = None)?;
         for (fact, value) in facts {
             match value {
                 Some(value) => drop(self.all.insert(fact.clone(), value.clone())),
@@ -71,27 +77,46 @@ impl Facts {
             }
         }
         let live: usize = self.all.values().map(|value| value.len() + 64).sum();
-        if self.journal.bytes().0 > SPARE + 4 * live as u64 {
-            self.write_anew(now)?;
+        let Facts { all, journal: Some(journal), .. } = self else { return Ok(()) };
+        if journal.bytes().0 > SPARE + 4 * live as u64 {
+            // All that holds once more; what was before can go. When this fails the facts are remembered all the same.
+            let lines = all.iter().map(|(fact, value)| (fact, value.as_slice()));
+            let anew = append(journal, lines, now).and_then(|first| journal.drop_before(first));
+            if anew.is_err() {
+                self.journal = None;
+            }
         }
         Ok(())
     }
 
-    fn append(&mut self, body: &Body, now: Nanos) -> Result<u64> {
-        let bytes = body.bytes(true);
-        let batch = Batch { content: body.content(), writer: 0, sequence: 0, body: &bytes, apart: None };
-        let headers = self.journal.append(now, &[batch])?;
-        self.journal.sync()?;
-        Ok(headers.first().map_or(0, |header| header.first))
+    fn journal(&mut self, now: Nanos) -> Result<&mut Journal> {
+        let journal = match self.journal.take() {
+            Some(journal) => journal,
+            None => open(&self.folder, now)?,
+        };
+        Ok(self.journal.insert(journal))
     }
+}
 
-    /// Writes all facts that hold once more, and lets go of what was before.
-    fn write_anew(&mut self, now: Nanos) -> Result<()> {
-        let mut body = Body::default();
-        for (fact, value) in &self.all {
-            body.push(&encoded(fact)?, value)?;
+/// Appends facts in batches of a size that fits; the number of the first.
+fn append<'f>(
+    journal: &mut Journal,
+    facts: impl Iterator<Item = (&'f Fact, &'f [u8])>,
+    now: Nanos,
+) -> Result<u64> {
+    let first = journal.numbers().end;
+    let mut body = Body::default();
+    let mut facts = facts.peekable();
+    while let Some((fact, value)) = facts.next() {
+        body.push(&encoded(fact)?, value)?;
+        let content = body.content();
+        if u64::from(content.metadata) + content.data >= LOT || facts.peek().is_none() {
+            let bytes = body.bytes(true);
+            let batch = Batch { content, writer: 0, sequence: 0, body: &bytes, apart: None };
+            journal.append(now, &[batch])?;
+            body = Body::default();
         }
-        let first = self.append(&body, now)?;
-        self.journal.drop_before(first)
     }
+    journal.sync()?;
+    Ok(first)
 }

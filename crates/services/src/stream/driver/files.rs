@@ -12,6 +12,9 @@ use thalweg_transport::journal::{Batch, Content, Disk, Folder, Journal, Memory, 
 /// How far back it is looked who has written, in records.
 const WRITTEN: u64 = 1 << 20;
 
+/// The smallest files.
+const LEAST: u64 = 64 << 10;
+
 /// An open journal.
 pub type Open = Arc<Mutex<Journal>>;
 
@@ -77,6 +80,15 @@ impl Files {
         open.get(&id).cloned().ok_or_else(closed)
     }
 
+    /// Whole files are let go of: they are small beside what is to be kept.
+    fn sizes(&self, definition: &Definition) -> Settings {
+        let Settings { segment, data, durable } = Settings::default();
+        let memory = (definition.rest == Rest::Memory).then(|| self.room.limit());
+        let kept = [memory, definition.retention.bytes].into_iter().flatten().min();
+        let most = kept.map_or(u64::MAX, |kept| (kept.0 / 16).max(LEAST));
+        Settings { segment: Bytes(segment.0.min(most)), data: Bytes(data.0.min(most)), durable }
+    }
+
     fn folders(&self, id: PartitionId, rest: &Rest) -> Result<(Arc<dyn Folder>, Arc<dyn Folder>)> {
         if *rest == Rest::Memory {
             let memory = Arc::new(Memory::new(self.room.clone()));
@@ -85,9 +97,7 @@ impl Files {
         let log = Arc::new(Disk::open(&self.root.join(folder_name(id)))?);
         let Rest::Apart { data } = rest else { return Ok((log.clone(), log)) };
         let path = Path::new(data).join(folder_name(id));
-        let disk = Arc::new(Disk::open(&path)?);
-        self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
-        Ok((log, disk))
+        Ok((log, Arc::new(Disk::open(&path)?)))
     }
 
     /// Opens the journal of a partition, or begins it.
@@ -97,27 +107,21 @@ impl Files {
     pub fn open(&self, id: PartitionId, definition: &Definition, now: Nanos) -> Result<Outcome> {
         let (log, data) = self.folders(id, &definition.rest)?;
         let durable = definition.durability != Durability::None;
-        let settings = Settings { durable, ..Settings::default() };
+        let settings = Settings { durable, ..self.sizes(definition) };
         let (journal, _) = Journal::open(log, data, settings, random(), now)?;
         let events = journal.numbers();
         let mut written = Vec::new();
-        let mut from = events.start.max(events.end.saturating_sub(WRITTEN));
-        while from < events.end {
-            let read = journal.read(from, |entry| {
-                let header = entry.header;
-                written.push(Written {
-                    producer: header.writer,
-                    sequence: header.sequence,
-                    events: header.content.records,
-                    first: header.first,
-                });
-                Ok(true)
+        journal.headers(events.start.max(events.end.saturating_sub(WRITTEN)), |header| {
+            written.push(Written {
+                producer: header.writer,
+                sequence: header.sequence,
+                events: header.content.records,
+                first: header.first,
             });
-            from = match read {
-                Ok(next) => next,
-                Err(e) if e.kind == Kind::Corrupt => from + 1,
-                Err(e) => return Err(e),
-            };
+        })?;
+        if let Rest::Apart { data } = &definition.rest {
+            let path = Path::new(data).join(folder_name(id));
+            self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
         }
         let journal = Arc::new(Mutex::new(journal));
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, journal);
@@ -129,15 +133,17 @@ impl Files {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Closes the journal of a partition, and removes it.
-    pub fn close(&self, id: PartitionId, remove: bool) {
+    /// Closes the journal of a partition.
+    pub fn close(&self, id: PartitionId) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    /// Removes what a partition has left.
+    pub fn remove(&self, id: PartitionId) {
         let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        if remove {
-            // What cannot be removed now is when the server starts next.
-            let _ = std::fs::remove_dir_all(self.root.join(folder_name(id)));
-            let _ = apart.map(std::fs::remove_dir_all);
-        }
+        // What cannot be removed now is when the server starts next.
+        let _ = std::fs::remove_dir_all(self.root.join(folder_name(id)));
+        let _ = apart.map(std::fs::remove_dir_all);
     }
 
     /// Appends batches, all or none.
@@ -148,7 +154,11 @@ impl Files {
         let journal = self.journal(id)?;
         let mut journal = locked(&journal);
         let batches: Vec<Batch<'_>> = batches.iter().map(Lies::batch).collect();
-        let headers = journal.append(now, &batches)?;
+        let headers = match journal.append(now, &batches) {
+            Ok(headers) => headers,
+            Err(e) if journal.failure().is_none() => return Ok(Outcome::Refused(e)),
+            Err(e) => return Err(e),
+        };
         if sync {
             journal.sync()?;
         }

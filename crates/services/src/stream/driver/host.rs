@@ -3,7 +3,7 @@
 use super::super::core::{Config, Fact, Input, Outcome, Output, Streams};
 use super::super::message::{Batch, Reply, Request};
 use super::facts::Facts;
-use super::files::{content, random, Files, Lies};
+use super::files::{content, Files, Lies};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,7 +98,7 @@ impl Host {
     /// # Errors
     /// `Access` when another server has it, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: Settings) -> Result<Arc<Host>> {
-        let facts = Facts::open(&settings.folder.join("facts"), random(), wall())?;
+        let facts = Facts::open(&settings.folder.join("facts"), wall())?;
         let mut out = Vec::new();
         let core = Streams::new(settings.config, facts.all(), &mut out)?;
         let partitions = settings.folder.join("partitions");
@@ -182,14 +182,15 @@ impl Host {
                     }
                 }
                 // Before it may be opened again.
-                Output::Close { partition, remove } => self.files.close(partition, remove),
+                Output::Close { partition, remove: false } => self.files.close(partition),
                 output => {
                     let (batches, sync) = match &output {
                         Output::Append { batches, sync, .. } => (batches.as_slice(), *sync),
                         _ => (&[][..], true),
                     };
-                    let bytes = |(_, b): &(PeerId, Batch)| b.data_bytes + u64::from(b.metadata_bytes);
-                    let little = !sync && batches.iter().map(bytes).sum::<u64>() <= LITTLE;
+                    let bytes =
+                        |(_, b): &(PeerId, Batch)| b.data_bytes.saturating_add(u64::from(b.metadata_bytes));
+                    let little = !sync && batches.iter().map(bytes).fold(0, u64::saturating_add) <= LITTLE;
                     let outbox =
                         |(peer, _): &(PeerId, Batch)| state.clients.get(peer).map(|c| c.outbox.clone());
                     // Who left meanwhile left nothing in line.
@@ -198,6 +199,8 @@ impl Host {
                         jobs.push((output, outboxes));
                     } else if let Some(work) = &state.work {
                         let _ = work.send((output, outboxes));
+                    } else if matches!(output, Output::Close { .. }) {
+                        jobs.push((output, outboxes));
                     }
                 }
             }
@@ -207,6 +210,10 @@ impl Host {
 
     /// Does it; what came of it.
     fn work(&self, (output, outboxes): &Job) -> Option<Input> {
+        if let Output::Close { partition, .. } = output {
+            self.files.close(*partition);
+            self.files.remove(*partition);
+        }
         let (number, partition) = output.number()?;
         let outcome = match output {
             Output::Open { partition, definition, .. } => self.files.open(*partition, definition, wall()),
