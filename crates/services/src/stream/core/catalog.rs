@@ -409,6 +409,10 @@ impl Streams {
         let Some(partition) = topic.partitions.get(place.partition as usize) else {
             return Err(no_partition(&place, partitions));
         };
+        if !partition.is_open() {
+            let detail = format!("partition {} is being opened; try again", place.partition);
+            return Err(Error::new(Kind::Interrupted, "stream.acknowledge", detail));
+        }
         let events = partition.events.clone();
         let state = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
         if next > events.end || (back && next < events.start) {

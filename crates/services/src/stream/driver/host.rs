@@ -5,6 +5,7 @@ use super::super::message::{Batch, Reply, Request};
 use super::facts::Facts;
 use super::files::{content, Files, Lies};
 use std::collections::BTreeMap;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Sender};
@@ -208,8 +209,18 @@ impl Host {
         jobs
     }
 
-    /// Does it; what came of it.
-    fn work(&self, (output, outboxes): &Job) -> Option<Input> {
+    /// Does it; what came of it. A defect of ours is an error of this one thing.
+    fn work(&self, job: &Job) -> Option<Input> {
+        let done = catch_unwind(AssertUnwindSafe(|| self.work_unguarded(job)));
+        done.unwrap_or_else(|_| {
+            let (number, partition) = job.0.number()?;
+            let e =
+                Error::new(Kind::Io, "stream", "a defect of Thalweg; please report what stands on stderr");
+            Some(Input::Done { number, partition, outcome: Err(e) })
+        })
+    }
+
+    fn work_unguarded(&self, (output, outboxes): &Job) -> Option<Input> {
         if let Output::Close { partition, .. } = output {
             self.files.close(*partition);
             self.files.remove(*partition);
