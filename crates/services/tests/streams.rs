@@ -141,15 +141,7 @@ fn events(folder: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut all = Vec::new();
     let read = journal.read(0, |entry| {
         for n in 0..entry.header.content.records {
-            let range = entry.data_range(n);
-            let data = match entry.data(n) {
-                Some(data) => data.to_vec(),
-                None => {
-                    let mut data = vec![0; (range.end - range.start) as usize];
-                    journal.read_data(entry, range, &mut data)?;
-                    data
-                }
-            };
+            let data = journal.data_of(entry, n)?.into_owned();
             all.push((entry.metadata(n).to_vec(), data));
         }
         Ok(true)

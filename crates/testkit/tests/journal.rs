@@ -42,15 +42,7 @@ fn read(journal: &Journal, from: u64) -> (Vec<(u64, Record)>, Option<thalweg_fou
     while next < journal.numbers().end {
         let read = journal.read(next, |entry| {
             for n in 0..entry.header.content.records {
-                let range = entry.data_range(n);
-                let data = match entry.data(n) {
-                    Some(data) => data.to_vec(),
-                    None => {
-                        let mut data = vec![0; (range.end - range.start) as usize];
-                        journal.read_data(entry, range, &mut data)?;
-                        data
-                    }
-                };
+                let data = journal.data_of(entry, n)?.into_owned();
                 let number = entry.header.first + u64::from(n);
                 if number >= from {
                     all.push((number, (entry.metadata(n).to_vec(), data)));

@@ -1,5 +1,6 @@
 //! The stream service in the adversarial world.
 
+mod clients;
 mod store;
 mod world;
 

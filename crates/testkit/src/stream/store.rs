@@ -5,7 +5,8 @@ use crate::disk::ToyDisk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
-use thalweg_services::stream::core::{Fact, Outcome, PartitionId, Value, Written};
+use thalweg_services::stream::core::{Fact, Outcome, PartitionId, Value};
+use thalweg_services::stream::driver::{appended, opened};
 use thalweg_services::stream::Durability;
 use thalweg_transport::journal::{Batch, Body, Journal, Settings};
 
@@ -79,18 +80,9 @@ impl Store {
         self.journals.remove(&id);
         let (journal, _) =
             Journal::open(disk.clone(), disk, settings, Box::new(move || chance.number()), now)?;
-        let events = journal.numbers();
-        let mut written = Vec::new();
-        journal.headers(events.start, |header| {
-            written.push(Written {
-                producer: header.writer,
-                sequence: header.sequence,
-                events: header.content.records,
-                first: header.first,
-            });
-        })?;
+        let found = opened(&journal)?;
         self.journals.insert(id, journal);
-        Ok(Outcome::Opened { events, written })
+        Ok(found)
     }
 
     /// Closes a partition.
@@ -134,15 +126,7 @@ impl Store {
                 apart: apart.then_some(body.data()),
             })
             .collect();
-        let headers = match journal.append(now, &batches) {
-            Ok(headers) => headers,
-            Err(e) if journal.failure().is_none() => return Ok(Outcome::Refused(e)),
-            Err(e) => return Err(e),
-        };
-        if sync {
-            journal.sync()?;
-        }
-        Ok(Outcome::Appended(headers.iter().map(|header| header.first).collect()))
+        appended(journal, &batches, sync, now)
     }
 
     /// Makes a partition safe.
@@ -175,15 +159,7 @@ impl Store {
         while next < journal.numbers().end {
             let read = journal.read(next, |entry| {
                 for n in 0..entry.header.content.records {
-                    let range = entry.data_range(n);
-                    let data = match entry.data(n) {
-                        Some(data) => data.to_vec(),
-                        None => {
-                            let mut data = vec![0; (range.end - range.start) as usize];
-                            journal.read_data(entry, range, &mut data)?;
-                            data
-                        }
-                    };
+                    let data = journal.data_of(entry, n)?;
                     let number = entry.header.first + u64::from(n);
                     match Mark::of(entry.metadata(n), &data) {
                         Some(mark) => marks.push((number, mark)),

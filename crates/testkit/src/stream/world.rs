@@ -1,5 +1,6 @@
 //! One life of the stream service: producers that send again, consumers that share, deaths, full and torn disks.
 
+use super::clients::{Member, Producer};
 use super::store::{Mark, Store};
 use crate::chance::Chance;
 use crate::world::Failure;
@@ -8,78 +9,47 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Error, Kind, Nanos};
 use thalweg_services::stream::core::{Config, Input, Outcome, Output, Streams};
-use thalweg_services::stream::message::{Batch, Begin, Held, Place, Reply, Request, BATCHES_MAX};
+use thalweg_services::stream::message::{Held, Place, Reply, Request};
 use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic};
 
 const TRACE: usize = 80;
 const STEPS: u64 = 300;
 /// A client that hears nothing for so long connects anew.
-const PATIENCE: Nanos = Nanos(3_000_000_000);
-
-/// A batch of a producer.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    sequence: u64,
-    events: u32,
-    apart: bool,
-    id: Option<u64>,
-}
-
-/// A producer: its batches are sent in order, and again until they are acknowledged.
-#[derive(Clone, Debug)]
-struct Producer {
-    number: u64,
-    place: Place,
-    peer: Option<PeerId>,
-    next: u64,
-    out: VecDeque<Sent>,
-    heard: Nanos,
-}
-
-/// A member of a named consumer.
-#[derive(Clone, Debug)]
-struct Member {
-    consumer: Name,
-    peer: Option<PeerId>,
-    waits: Option<u64>,
-    generation: u64,
-    held: BTreeMap<u32, u64>,
-    heard: Nanos,
-}
+pub(super) const PATIENCE: Nanos = Nanos(3_000_000_000);
 
 /// The world.
 pub struct World {
-    chance: Chance,
-    now: Nanos,
-    service: Option<Streams>,
-    store: Store,
-    topic: Name,
-    other: Name,
-    definitions: Vec<Partition>,
-    producers: Vec<Producer>,
-    members: Vec<Member>,
-    peers: BTreeSet<PeerId>,
-    to_service: Vec<(Nanos, PeerId, u64, Request)>,
-    to_clients: Vec<(Nanos, PeerId, u64, Reply)>,
-    tasks: Vec<(Nanos, Output)>,
+    pub(super) chance: Chance,
+    pub(super) now: Nanos,
+    pub(super) service: Option<Streams>,
+    pub(super) store: Store,
+    pub(super) topic: Name,
+    pub(super) other: Name,
+    pub(super) definitions: Vec<Partition>,
+    pub(super) producers: Vec<Producer>,
+    pub(super) members: Vec<Member>,
+    pub(super) peers: BTreeSet<PeerId>,
+    pub(super) to_service: Vec<(Nanos, PeerId, u64, Request)>,
+    pub(super) to_clients: Vec<(Nanos, PeerId, u64, Reply)>,
+    pub(super) tasks: Vec<(Nanos, Output)>,
     /// The events that were acknowledged to their producer, by partition and number.
-    acknowledged: BTreeMap<(u32, u64), Mark>,
+    pub(super) acknowledged: BTreeMap<(u32, u64), Mark>,
     /// The last position of each consumer that was confirmed, and the highest that was asked for.
-    confirmed: BTreeMap<(Name, u32), u64>,
-    asked: BTreeMap<(Name, u32), u64>,
-    acks: BTreeMap<(PeerId, u64), (Name, u32, u64)>,
+    pub(super) confirmed: BTreeMap<(Name, u32), u64>,
+    pub(super) asked: BTreeMap<(Name, u32), u64>,
+    pub(super) acks: BTreeMap<(PeerId, u64), (Name, u32, u64)>,
     /// Up to where something was let go of.
-    retained: BTreeMap<u32, u64>,
+    pub(super) retained: BTreeMap<u32, u64>,
     /// Who makes the topic, and whether it was told that it is there.
-    creator: Option<(PeerId, u64)>,
-    made: bool,
-    broken: Option<String>,
-    next_peer: u64,
-    next_id: u64,
-    trace: VecDeque<String>,
+    pub(super) creator: Option<(PeerId, u64)>,
+    pub(super) made: bool,
+    pub(super) broken: Option<String>,
+    pub(super) next_peer: u64,
+    pub(super) next_id: u64,
+    pub(super) trace: VecDeque<String>,
 }
 
-type Step = Result<(), String>;
+pub(super) type Step = Result<(), String>;
 
 impl World {
     /// Lives one life; the number of events that were acknowledged.
@@ -166,7 +136,7 @@ impl World {
         }
     }
 
-    fn note(&mut self, line: String) {
+    pub(super) fn note(&mut self, line: String) {
         if self.trace.len() == TRACE {
             self.trace.pop_front();
         }
@@ -209,14 +179,14 @@ impl World {
         }
     }
 
-    fn create(&mut self) {
+    pub(super) fn create(&mut self) {
         let topic = self.described();
         let peer = self.connect();
         let body = Request::Create { name: self.topic.clone(), topic };
         self.creator = Some((peer, self.say(peer, body)));
     }
 
-    fn connect(&mut self) -> PeerId {
+    pub(super) fn connect(&mut self) -> PeerId {
         let peer = PeerId(self.next_peer);
         self.next_peer += 1;
         self.peers.insert(peer);
@@ -224,7 +194,7 @@ impl World {
         peer
     }
 
-    fn say(&mut self, peer: PeerId, body: Request) -> u64 {
+    pub(super) fn say(&mut self, peer: PeerId, body: Request) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         let last = self.to_service.iter().filter(|(_, p, _, _)| *p == peer).map(|(at, ..)| *at).max();
@@ -322,7 +292,7 @@ impl World {
     }
 
     /// A client's connection breaks.
-    fn part(&mut self, peer: PeerId) {
+    pub(super) fn part(&mut self, peer: PeerId) {
         self.peers.remove(&peer);
         self.to_service.retain(|(_, p, ..)| *p != peer);
         self.to_clients.retain(|(_, p, ..)| *p != peer);
@@ -358,76 +328,6 @@ impl World {
         (0..self.producers.len()).for_each(|n| self.produce(n));
         (0..self.members.len()).for_each(|n| self.consume(n));
         Ok(())
-    }
-
-    fn produce(&mut self, n: usize) {
-        let mut producer = self.producers[n].clone();
-        let silent =
-            producer.out.iter().any(|sent| sent.id.is_some()) && producer.heard.after(PATIENCE) < self.now;
-        let lost = producer.peer.is_some_and(|peer| !self.peers.contains(&peer));
-        if let Some(peer) = producer.peer.filter(|_| silent || lost) {
-            self.part(peer);
-            producer.peer = None;
-        }
-        let peer = producer.peer.unwrap_or_else(|| {
-            producer.heard = self.now;
-            producer.out.iter_mut().for_each(|sent| sent.id = None);
-            self.connect()
-        });
-        producer.peer = Some(peer);
-        if self.chance.percent(30) && producer.out.len() < BATCHES_MAX {
-            let events = 1 + self.chance.below(3) as u32;
-            let apart = self.chance.percent(30);
-            producer.out.push_back(Sent { sequence: producer.next, events, apart, id: None });
-            producer.next += u64::from(events);
-        }
-        if self.chance.percent(5) {
-            // It sends what it has sent before, for no reason.
-            producer.out.iter_mut().for_each(|sent| sent.id = None);
-        }
-        let heard = producer.out.front().map_or(producer.next, |sent| sent.sequence);
-        for sent in producer.out.iter_mut().filter(|sent| sent.id.is_none()) {
-            let batch = Batch {
-                producer: producer.number,
-                sequence: sent.sequence,
-                heard,
-                events: sent.events,
-                metadata_bytes: 0,
-                data_bytes: 0,
-                apart: sent.apart,
-                at: 0,
-            };
-            sent.id = Some(self.say(peer, Request::Produce { place: producer.place.clone(), batch }));
-        }
-        self.producers[n] = producer;
-    }
-
-    fn consume(&mut self, n: usize) {
-        let mut member = self.members[n].clone();
-        let lost = member.peer.is_some_and(|peer| !self.peers.contains(&peer));
-        let silent = member.waits.is_some() && member.heard.after(PATIENCE) < self.now;
-        if let Some(peer) = member.peer.filter(|_| silent || lost) {
-            self.part(peer);
-            member.peer = None;
-        }
-        let topic = self.topic.clone();
-        let Some(peer) = member.peer else {
-            let peer = self.connect();
-            let (consumer, only, begin) = (member.consumer.clone(), None, Begin::First);
-            let id = self.say(peer, Request::Join { topic, consumer, only, begin });
-            (member.peer, member.waits, member.heard) = (Some(peer), Some(id), self.now);
-            (member.generation, member.held) = (0, BTreeMap::new());
-            self.members[n] = member;
-            return;
-        };
-        if member.waits.is_none() {
-            let known = member.held.iter().map(|(partition, end)| (*partition, *end)).collect();
-            let (consumer, generation) = (member.consumer.clone(), member.generation);
-            let within = Nanos(self.chance.below(500_000_000));
-            member.waits = Some(self.say(peer, Request::Poll { topic, consumer, generation, known, within }));
-            member.heard = self.now;
-            self.members[n] = member;
-        }
     }
 
     fn deliver(&mut self) -> Step {
@@ -509,80 +409,6 @@ impl World {
             Some(n) => self.news(n, reply),
             None => Ok(()),
         }
-    }
-
-    fn told(&mut self, n: usize, id: u64, reply: Reply) -> Step {
-        let now = self.now;
-        let producer = &mut self.producers[n];
-        let Some(at) = producer.out.iter().position(|sent| sent.id == Some(id)) else { return Ok(()) };
-        producer.heard = now;
-        match reply {
-            Reply::Produced(first) => {
-                let Some(Sent { sequence, events, .. }) = producer.out.remove(at) else { return Ok(()) };
-                let (number, partition) = (producer.number, producer.place.partition);
-                for n in 0..u64::from(events) {
-                    let mark = Mark { producer: number, sequence: sequence + n };
-                    if let Some(other) = self.acknowledged.insert((partition, first + n), mark) {
-                        return Err(format!(
-                            "event {} of partition {partition} is {mark:?} and {other:?}",
-                            first + n
-                        ));
-                    }
-                }
-                Ok(())
-            }
-            // Whatever it was, it is sent again: this and all behind it, in order.
-            Reply::Failed(e) => {
-                self.note(format!("producer {n} is refused: {e}"));
-                if e.kind == Kind::NotFound && !self.made {
-                    self.create();
-                }
-                let producer = &mut self.producers[n];
-                let unexpected = e.kind == Kind::Invalid;
-                producer.out.iter_mut().skip(at).for_each(|sent| sent.id = None);
-                if unexpected {
-                    return Err(format!("a good batch was refused: {e}"));
-                }
-                Ok(())
-            }
-            other => Err(format!("a producer was told {other:?}")),
-        }
-    }
-
-    fn news(&mut self, n: usize, reply: Reply) -> Step {
-        let mut member = self.members[n].clone();
-        member.waits = None;
-        member.heard = self.now;
-        let (generation, held) = match reply {
-            Reply::News { generation, held } => (generation, held),
-            Reply::Failed(_) => {
-                // The topic is not there yet, or the service not ready: begin anew.
-                if let Some(peer) = member.peer.take() {
-                    self.part(peer);
-                }
-                self.members[n] = member;
-                return Ok(());
-            }
-            other => return Err(format!("a consumer was told {other:?}")),
-        };
-        member.generation = generation;
-        member.held = held.iter().map(|h| (h.partition, h.events.end)).collect();
-        let (consumer, peer) = (member.consumer.clone(), member.peer);
-        self.members[n] = member;
-        for Held { partition, next, events } in held {
-            if self.chance.percent(60) && events.end > next {
-                let to = next + 1 + self.chance.below(events.end - next);
-                if let Some(peer) = peer {
-                    let place = Place { topic: self.topic.clone(), partition };
-                    let id =
-                        self.say(peer, Request::Acknowledge { place, consumer: consumer.clone(), next: to });
-                    self.acks.insert((peer, id), (consumer.clone(), partition, to));
-                    let asked = self.asked.entry((consumer.clone(), partition)).or_default();
-                    *asked = to.max(*asked);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Everything works again; what was sent arrives, and all that was acknowledged is there once and in order.

@@ -7,6 +7,7 @@ use super::recovery::{recover, Recovered};
 use super::scan::Found;
 use super::segment::SegmentFile;
 use super::store::Store;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
@@ -138,11 +139,6 @@ impl Journal {
     /// Bytes of its files.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.older.iter().map(|(_, bytes)| bytes).sum::<u64>() + self.newest.end + self.store.bytes())
-    }
-
-    /// Who it is.
-    pub fn identity(&self) -> Identity {
-        self.identity
     }
 
     fn begin_segment(&mut self, now: Nanos) -> Result<()> {
@@ -350,6 +346,20 @@ impl Journal {
             }
         }
         Ok(())
+    }
+
+    /// The data of record `n` of the batch `entry`, where they lie in it, else copied from the data store and checked.
+    ///
+    /// # Errors
+    /// As `read_data`.
+    pub fn data_of<'e>(&self, entry: &Entry<'e>, n: u32) -> Result<Cow<'e, [u8]>> {
+        if let Some(data) = entry.data(n) {
+            return Ok(Cow::Borrowed(data));
+        }
+        let range = entry.data_range(n);
+        let mut data = vec![0; (range.end - range.start) as usize];
+        self.read_data(entry, range, &mut data)?;
+        Ok(Cow::Owned(data))
     }
 
     /// Copies `range` of the data of the batch `entry` from the data store to `into`, and checks them.

@@ -1,21 +1,19 @@
 //! The service's state: its topics with their partitions and consumers, and what each request does to them.
 
 use super::super::definition::{Partition as Definition, Topic as Described, PARTITIONS_MAX};
-use super::super::message::{Begin, Place, Reply, Request, RECORDS_MAX};
+use super::super::message::{Place, Reply, Request, RECORDS_MAX};
 use super::consumer::Consumer;
+use super::facts::{Leaving, Noting};
 use super::partition::{Asker, Partition};
+use super::reading::Joining;
 use super::{Fact, Input, Outcome, Output, PartitionId, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
-/// How often it is looked at what can be let go of.
-const RETAIN_EVERY: Nanos = Nanos(1_000_000_000);
 /// Requests that may wait until something is remembered, or a topic is open.
-const WAITING_MAX: usize = 1 << 16;
-/// How long to wait after facts could not be remembered.
-const NOTE_AGAIN: Nanos = Nanos(100_000_000);
+pub(super) const WAITING_MAX: usize = 1 << 16;
 
 /// Limits of the service.
 #[derive(Clone, Copy, Debug)]
@@ -34,91 +32,63 @@ impl Default for Config {
 
 /// A topic as it is remembered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Remembered {
-    number: u64,
-    topic: Described,
+pub(super) struct Remembered {
+    pub number: u64,
+    pub topic: Described,
 }
 
 #[derive(Debug)]
 pub(super) struct Topic {
-    number: u64,
-    described: Described,
+    pub(super) number: u64,
+    pub(super) described: Described,
     pub(super) partitions: Vec<Partition>,
     pub(super) consumers: BTreeMap<Name, Consumer>,
     /// Who waits until its partitions are open.
-    making: Vec<Asker>,
+    pub(super) making: Vec<Asker>,
     /// Who wants to take part when they are.
-    joining: Vec<(Asker, Joining)>,
+    pub(super) joining: Vec<(Asker, Joining)>,
     /// It is removed again when a partition cannot be opened.
-    fresh: bool,
+    pub(super) fresh: bool,
     /// How many of its partitions are remembered: only these can be used, as others may be gone after a crash.
-    known: usize,
-}
-
-/// A partition that is gone.
-#[derive(Debug)]
-struct Leaving {
-    /// The number of what is still being done with it.
-    busy: Option<u64>,
-    /// Nobody will find it again.
-    forgotten: bool,
-}
-
-/// Facts that are being remembered.
-#[derive(Debug)]
-struct Noting {
-    number: u64,
-    facts: BTreeMap<Fact, Value>,
-    /// Who waits for it, and what is answered then.
-    waiting: Vec<(Asker, Reply)>,
-    /// Partitions that are forgotten with it.
-    forgotten: Vec<PartitionId>,
-}
-
-/// A client that wants to take part.
-#[derive(Clone, Debug)]
-struct Joining {
-    consumer: Name,
-    only: Option<BTreeSet<u32>>,
-    begin: Begin,
+    pub(super) known: usize,
 }
 
 /// The stream service.
 #[derive(Debug)]
 pub struct Streams {
-    config: Config,
-    now: Nanos,
+    pub(super) config: Config,
+    pub(super) now: Nanos,
     pub(super) topics: BTreeMap<Name, Topic>,
     /// Their names by their numbers.
-    names: BTreeMap<u64, Name>,
-    peers: BTreeSet<PeerId>,
-    number: u64,
-    next_topic: u64,
-    retain_at: Nanos,
+    pub(super) names: BTreeMap<u64, Name>,
+    pub(super) peers: BTreeSet<PeerId>,
+    pub(super) number: u64,
+    pub(super) next_topic: u64,
+    pub(super) retain_at: Nanos,
     /// Facts to be remembered next, and who waits for it.
-    news: BTreeMap<Fact, Value>,
-    wait_news: Vec<(Asker, Reply)>,
+    pub(super) news: BTreeMap<Fact, Value>,
+    pub(super) wait_news: Vec<(Asker, Reply)>,
     /// What is being remembered.
-    noting: Option<Noting>,
+    pub(super) noting: Option<Noting>,
     /// Nothing is remembered before this time.
-    note_at: Nanos,
+    pub(super) note_at: Nanos,
     /// Nothing is to be done by itself before this time.
-    soonest: Option<Nanos>,
+    pub(super) soonest: Option<Nanos>,
     /// Partitions that are gone, to be removed when nothing is done with them any more and nobody remembers them.
-    leaving: BTreeMap<PartitionId, Leaving>,
+    pub(super) leaving: BTreeMap<PartitionId, Leaving>,
     /// Those that are forgotten with the next facts.
-    forgetting: Vec<PartitionId>,
+    pub(super) forgetting: Vec<PartitionId>,
 }
 
-fn refuse(askers: impl Iterator<Item = Asker>, e: &Error, out: &mut Vec<Output>) {
+pub(super) fn refuse(askers: impl Iterator<Item = Asker>, e: &Error, out: &mut Vec<Output>) {
     out.extend(askers.map(|(to, id)| Output::Send { to, id, reply: Reply::Failed(e.clone()) }));
 }
 
-fn no_topic(name: &Name) -> Error {
+pub(super) fn no_topic(name: &Name) -> Error {
     Error::new(Kind::NotFound, "stream", format!("there is no topic \"{name}\"; create it first"))
 }
 
-fn no_partition(place: &Place, partitions: usize) -> Error {
+pub(super) fn no_partition(place: &Place, partitions: usize) -> Error {
     let detail = format!(
         "partition {} of topic \"{}\"; it has 0 to {}",
         place.partition,
@@ -128,7 +98,7 @@ fn no_partition(place: &Place, partitions: usize) -> Error {
     Error::new(Kind::Invalid, "stream", detail)
 }
 
-fn encoded<T: Serialize>(value: &T) -> Value {
+pub(super) fn encoded<T: Serialize>(value: &T) -> Value {
     postcard::to_stdvec(value).ok()
 }
 
@@ -227,7 +197,7 @@ impl Streams {
         debug_assert_eq!(self.invariants(), Ok(()));
     }
 
-    fn topic(&mut self, name: &Name) -> Result<&mut Topic> {
+    pub(super) fn topic(&mut self, name: &Name) -> Result<&mut Topic> {
         self.topics.get_mut(name).filter(|topic| topic.known > 0).ok_or_else(|| no_topic(name))
     }
 
@@ -367,70 +337,6 @@ impl Streams {
         Ok(())
     }
 
-    fn join(&mut self, asker: Asker, name: Name, joining: Joining, out: &mut Vec<Output>) -> Result<()> {
-        let most = self.config.consumers;
-        let topic =
-            self.topics.get_mut(&name).filter(|topic| topic.known > 0).ok_or_else(|| no_topic(&name))?;
-        if topic.partitions.iter().any(Partition::is_opening) {
-            if topic.joining.len() >= WAITING_MAX {
-                let detail =
-                    format!("{WAITING_MAX} clients wait for topic \"{name}\" to open; try again later");
-                return Err(Error::new(Kind::Full, "stream.join", detail));
-            }
-            // Where it begins is known when they are open.
-            topic.joining.push((asker, joining));
-            return Ok(());
-        }
-        let Joining { consumer, only, begin } = joining;
-        if !topic.consumers.contains_key(&consumer) && topic.consumers.len() >= most {
-            let detail = format!("{most} named consumers of topic \"{name}\"; no more are accepted");
-            return Err(Error::new(Kind::Full, "stream.join", detail));
-        }
-        let Topic { consumers, partitions, .. } = topic;
-        let state = consumers.entry(consumer.clone()).or_default();
-        let fresh = state.join(asker.0, only, begin, partitions, out)?;
-        let reply = state.news(asker.0, partitions);
-        if fresh.is_empty() {
-            out.push(Output::Send { to: asker.0, id: asker.1, reply });
-            return Ok(());
-        }
-        for partition in fresh {
-            let next = state.positions.get(&partition).copied().unwrap_or(0);
-            let place = Place { topic: name.clone(), partition };
-            self.news.insert(Fact::Position(place, consumer.clone()), encoded(&next));
-        }
-        self.wait_news.push((asker, reply));
-        Ok(())
-    }
-
-    fn move_to(&mut self, asker: Asker, place: Place, consumer: Name, next: u64, back: bool) -> Result<()> {
-        let topic = self.topic(&place.topic)?;
-        let partitions = topic.partitions.len();
-        let Some(partition) = topic.partitions.get(place.partition as usize) else {
-            return Err(no_partition(&place, partitions));
-        };
-        if !partition.is_open() {
-            let detail = format!("partition {} is being opened; try again", place.partition);
-            return Err(Error::new(Kind::Interrupted, "stream.acknowledge", detail));
-        }
-        let events = partition.events.clone();
-        let state = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
-        if next > events.end || (back && next < events.start) {
-            let (what, first) = if back { ("stream.seek", events.start) } else { ("stream.acknowledge", 0) };
-            let detail = format!(
-                "event {next} of partition {}; accepted are {first} to {}",
-                place.partition, events.end
-            );
-            return Err(Error::new(Kind::Invalid, what, detail));
-        }
-        let position = state.positions.entry(place.partition).or_insert(events.start);
-        *position = if back { next } else { next.max(*position) };
-        let value = encoded(position);
-        self.news.insert(Fact::Position(place, consumer), value);
-        self.wait_news.push((asker, Reply::Done));
-        Ok(())
-    }
-
     fn gone(&mut self, peer: PeerId, out: &mut Vec<Output>) {
         if !self.peers.remove(&peer) {
             return;
@@ -499,28 +405,6 @@ impl Streams {
         }
     }
 
-    /// Something is to be done by itself at this time, if not before.
-    fn sooner(&mut self, at: Option<Nanos>) {
-        self.soonest = [self.soonest, at].into_iter().flatten().min();
-    }
-
-    fn remove(&mut self, partitions: Vec<Partition>, out: &mut Vec<Output>) {
-        for partition in partitions {
-            let id = partition.id;
-            let busy = partition.removed(out);
-            self.leaving.insert(id, Leaving { busy, forgotten: false });
-            self.forgetting.push(id);
-        }
-    }
-
-    /// Removes what is left of a partition, if it is time.
-    fn leave(&mut self, partition: PartitionId, out: &mut Vec<Output>) {
-        if self.leaving.get(&partition).is_some_and(|leaving| leaving.busy.is_none() && leaving.forgotten) {
-            self.leaving.remove(&partition);
-            out.push(Output::Close { partition, remove: true });
-        }
-    }
-
     /// The partitions of a topic are open, or cannot be.
     fn opened(&mut self, name: Name, out: &mut Vec<Output>) {
         let Some(topic) = self.topics.get_mut(&name) else { return };
@@ -552,99 +436,8 @@ impl Streams {
             }
         }
     }
-
-    /// Hands over the facts that are new, one lot at a time.
-    fn remember(&mut self, out: &mut Vec<Output>) {
-        if self.noting.is_some() || self.now < self.note_at {
-            return;
-        }
-        if self.news.is_empty() {
-            // What they wait for has been remembered before.
-            let waiting = std::mem::take(&mut self.wait_news);
-            out.extend(waiting.into_iter().map(|((to, id), reply)| Output::Send { to, id, reply }));
-            return;
-        }
-        self.number += 1;
-        let (facts, waiting) = (std::mem::take(&mut self.news), std::mem::take(&mut self.wait_news));
-        let listed = facts.iter().map(|(fact, value)| (fact.clone(), value.clone())).collect();
-        out.push(Output::Remember { number: self.number, facts: listed });
-        let forgotten = std::mem::take(&mut self.forgetting);
-        self.noting = Some(Noting { number: self.number, facts, waiting, forgotten });
-    }
-
-    fn noted(&mut self, outcome: &Result<Outcome>, out: &mut Vec<Output>) {
-        let Some(Noting { facts, waiting, forgotten, .. }) = self.noting.take() else { return };
-        match outcome {
-            Ok(_) => {
-                for id in forgotten {
-                    if let Some(leaving) = self.leaving.get_mut(&id) {
-                        leaving.forgotten = true;
-                    }
-                    self.leave(id, out);
-                }
-                for (fact, value) in facts {
-                    let (Fact::Topic(name), Some(value)) = (fact, value) else { continue };
-                    let remembered = postcard::from_bytes::<Remembered>(&value);
-                    let (Some(topic), Ok(remembered)) = (self.topics.get_mut(&name), remembered) else {
-                        continue;
-                    };
-                    // One of this name may have gone, and another come, meanwhile.
-                    if topic.number == remembered.number {
-                        topic.known = remembered.topic.partitions.len();
-                    }
-                }
-                out.extend(waiting.into_iter().map(|((to, id), reply)| Output::Send { to, id, reply }));
-            }
-            Err(e) => {
-                refuse(waiting.into_iter().map(|(asker, _)| asker), e, out);
-                self.forgetting.extend(forgotten);
-                // They are tried again later, unless news know better.
-                self.note_at = self.now.after(NOTE_AGAIN);
-                self.sooner(Some(self.note_at));
-                for (fact, value) in facts {
-                    self.news.entry(fact).or_insert(value);
-                }
-            }
-        }
-    }
-
-    fn tick(&mut self, out: &mut Vec<Output>) {
-        let (now, mut number) = (self.now, self.number);
-        let retain = self.retain_at <= now;
-        if retain {
-            self.retain_at = now.after(RETAIN_EVERY);
-        }
-        for Topic { partitions, consumers, .. } in self.topics.values_mut() {
-            for partition in partitions.iter_mut() {
-                let position = |consumer: &Consumer| consumer.positions.get(&partition.id.partition).copied();
-                let before = consumers.values().map(position).min().flatten();
-                let due = retain || partition.next_deadline().is_some_and(|at| at <= now);
-                if due {
-                    partition.tick(now, before, &mut number, out);
-                }
-            }
-            consumers.values_mut().for_each(|consumer| consumer.tick(now, partitions, out));
-        }
-        self.number = number;
-        self.soonest = self.next_of_all();
-    }
-
-    /// When `Tick` is wanted next; it may be before there is anything to do.
-    pub fn next_deadline(&self) -> Option<Nanos> {
-        self.soonest
-    }
-
-    /// When something is to be done by itself.
-    pub(super) fn next_of_all(&self) -> Option<Nanos> {
-        let topics = || self.topics.values();
-        let partitions = topics().flat_map(|topic| &topic.partitions).filter_map(Partition::next_deadline);
-        let waits = topics().flat_map(|topic| topic.consumers.values()).filter_map(Consumer::next_deadline);
-        let retain = (!self.topics.is_empty()).then_some(self.retain_at);
-        let note = (!self.news.is_empty() && self.noting.is_none()).then_some(self.note_at);
-        partitions.chain(waits).chain(retain).chain(note).min()
-    }
 }
 
-fn no_consumer(name: &Name) -> Error {
+pub(super) fn no_consumer(name: &Name) -> Error {
     Error::new(Kind::NotFound, "stream", format!("there is no consumer \"{name}\" of this topic; join first"))
 }

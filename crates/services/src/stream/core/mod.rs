@@ -3,10 +3,13 @@
 //! It is driven by `step`. What is to be done with journals leaves as `Output`s, whose ends come back as `Input::Done`.
 
 mod catalog;
+mod clock;
 mod consumer;
+mod facts;
 mod invariants;
 mod partition;
 mod producers;
+mod reading;
 
 pub use catalog::{Config, Streams};
 pub use producers::{Written, PRODUCERS_MAX};

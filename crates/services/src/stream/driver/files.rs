@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
-use thalweg_transport::journal::{Batch, Content, Disk, Folder, Journal, Memory, Random, Room, Settings};
+use thalweg_transport::journal::{
+    Batch, Content, Disk, Folder, Header, Journal, Memory, Random, Room, Settings,
+};
 
 /// How far back it is looked who has written, in records.
 const WRITTEN: u64 = 1 << 20;
@@ -109,23 +111,14 @@ impl Files {
         let durable = definition.durability != Durability::None;
         let settings = Settings { durable, ..self.sizes(definition) };
         let (journal, _) = Journal::open(log, data, settings, random(), now)?;
-        let events = journal.numbers();
-        let mut written = Vec::new();
-        journal.headers(events.start.max(events.end.saturating_sub(WRITTEN)), |header| {
-            written.push(Written {
-                producer: header.writer,
-                sequence: header.sequence,
-                events: header.content.records,
-                first: header.first,
-            });
-        })?;
+        let found = opened(&journal)?;
         if let Rest::Apart { data } = &definition.rest {
             let path = Path::new(data).join(folder_name(id));
             self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
         }
         let journal = Arc::new(Mutex::new(journal));
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, journal);
-        Ok(Outcome::Opened { events, written })
+        Ok(found)
     }
 
     /// Closes all journals.
@@ -154,15 +147,7 @@ impl Files {
         let journal = self.journal(id)?;
         let mut journal = locked(&journal);
         let batches: Vec<Batch<'_>> = batches.iter().map(Lies::batch).collect();
-        let headers = match journal.append(now, &batches) {
-            Ok(headers) => headers,
-            Err(e) if journal.failure().is_none() => return Ok(Outcome::Refused(e)),
-            Err(e) => return Err(e),
-        };
-        if sync {
-            journal.sync()?;
-        }
-        Ok(Outcome::Appended(headers.iter().map(|header| header.first).collect()))
+        appended(&mut journal, &batches, sync, now)
     }
 
     /// Makes a partition safe.
@@ -196,6 +181,36 @@ impl Files {
         }
         Ok(Outcome::Retained(journal.numbers().start))
     }
+}
+
+/// What an open journal tells the service.
+///
+/// # Errors
+/// As the journal says.
+pub fn opened(journal: &Journal) -> Result<Outcome> {
+    let events = journal.numbers();
+    let mut written = Vec::new();
+    journal.headers(events.start.max(events.end.saturating_sub(WRITTEN)), |header| {
+        let Header { writer: producer, sequence, first, content, .. } = *header;
+        written.push(Written { producer, sequence, events: content.records, first });
+    })?;
+    Ok(Outcome::Opened { events, written })
+}
+
+/// Appends batches to an open journal, all or none.
+///
+/// # Errors
+/// As the journal says, where it cannot be used any more.
+pub fn appended(journal: &mut Journal, batches: &[Batch<'_>], sync: bool, now: Nanos) -> Result<Outcome> {
+    let headers = match journal.append(now, batches) {
+        Ok(headers) => headers,
+        Err(e) if journal.failure().is_none() => return Ok(Outcome::Refused(e)),
+        Err(e) => return Err(e),
+    };
+    if sync {
+        journal.sync()?;
+    }
+    Ok(Outcome::Appended(headers.iter().map(|header| header.first).collect()))
 }
 
 /// A batch, and where its bytes lie.

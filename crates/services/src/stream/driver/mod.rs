@@ -4,4 +4,5 @@ mod facts;
 mod files;
 mod host;
 
+pub use files::{appended, opened};
 pub use host::{Delivery, Host, Outbox, Settings};
