@@ -295,7 +295,7 @@ fn a_batch_that_lies_costs_nobody_else_anything() {
     assert_eq!(honest.ask(create), Reply::Done);
     let mut liar = Client::new(&host);
     for round in 0..40 {
-        let batch = |data_bytes| Batch {
+        let batch = |data_bytes, at| Batch {
             producer: 66,
             sequence: 0,
             heard: 0,
@@ -303,11 +303,13 @@ fn a_batch_that_lies_costs_nobody_else_anything() {
             metadata_bytes: 16,
             data_bytes,
             apart: false,
-            at: 1 << 40,
+            at,
         };
         liar.memory.0.lock().unwrap().insert(1 << 40, &[255; 4096]);
-        for data_bytes in [16, 8, u64::MAX, 1 << 30] {
-            liar.send(Request::Produce { place: place(0), batch: batch(data_bytes) });
+        // Ends that are none, more than may be, and bytes that are not in its outbox.
+        for (data_bytes, behind) in [(16, 0), (u64::MAX, 0), (1 << 20, 0), (8, 4090)] {
+            let batch = batch(data_bytes, (1 << 40) + behind);
+            liar.send(Request::Produce { place: place(0), batch });
         }
         for k in 0..4 {
             honest.produce(7, round * 12 + k * 3, 3, k == 2);

@@ -145,7 +145,8 @@ impl SegmentFile {
         self.safe
     }
 
-    /// Makes all that was appended, up to record `next`, survive the machine, and notes that for who opens it after the process alone has ended.
+    /// Makes all that was appended, up to record `next`, survive the machine, and notes that for who opens it after the process
+    /// alone has ended.
     pub fn sync(&mut self, next: u64) -> Result<()> {
         self.file.sync()?;
         self.safe = Some(Safe { place: self.end, next });

@@ -54,7 +54,8 @@ fn id_of(name: &str) -> Option<PartitionId> {
 }
 
 impl Files {
-    /// The journals in folders of `root`, or in `memory` bytes of memory; those that are none of `known` are what deleted topics left behind.
+    /// The journals in folders of `root`, or in `memory` bytes of memory; those that are none of `known` are what deleted topics
+    /// left behind.
     ///
     /// # Errors
     /// `Io`.

@@ -230,12 +230,16 @@ impl Host {
             Output::Open { partition, definition, .. } => self.files.open(*partition, definition, wall()),
             Output::Append { partition, batches, sync, .. } => {
                 let lies = batches.iter().zip(outboxes).map(|((_, batch), outbox)| lies(batch, &**outbox));
-                let lies: Result<Vec<_>> = lies.collect();
-                let gone =
-                    || Error::new(Kind::Interrupted, "stream.produce", "a client has left; send it again");
-                let lies =
-                    lies.and_then(|lies| (lies.len() == batches.len()).then_some(lies).ok_or_else(gone));
-                lies.and_then(|lies| self.files.append(*partition, &lies, *sync, wall()))
+                match lies.collect::<Result<Vec<_>>>() {
+                    Ok(lies) if lies.len() == batches.len() => {
+                        self.files.append(*partition, &lies, *sync, wall())
+                    }
+                    Ok(_) => {
+                        let detail = "a client has left, with its memory; send it again";
+                        Ok(Outcome::Refused(Error::new(Kind::Interrupted, "stream.produce", detail)))
+                    }
+                    Err(e) => Ok(Outcome::Refused(e)),
+                }
             }
             Output::Sync { partition, .. } => self.files.sync(*partition),
             Output::Retain { partition, age, bytes, before, .. } => {
