@@ -1,5 +1,8 @@
 //! Services: what the bytes mean. Each one is a state machine without I/O (`core`) and what drives it (`driver`).
 
+pub mod envelope;
+pub mod greeting;
+pub mod line;
 pub mod patterns;
 pub mod server;
 pub mod staging;

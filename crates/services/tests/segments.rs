@@ -3,10 +3,11 @@
 
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Bytes, Kind, Nanos};
+use thalweg_services::greeting::{Greeting, Hello};
 use thalweg_services::server::{Server, Settings, Spill};
 use thalweg_services::staging::core::{MEMORY, SPILL};
 use thalweg_services::staging::driver::{receive_segment, Handshake};
-use thalweg_services::staging::message::{Hello, PROTOCOL};
+use thalweg_services::staging::message::PROTOCOL;
 use thalweg_transport::link::Socket;
 use thalweg_transport::memory::Access;
 
@@ -20,7 +21,7 @@ fn the_spill_file_is_never_handed_out_for_writing() {
     let name = |text: &str| Name::new("test", text).unwrap();
     let (name, namespace) = (name("greedy"), name("run"));
     let hello = Hello { protocol: PROTOCOL, name, pid: std::process::id(), namespace, token: String::new() };
-    Handshake::Hello(hello).send(&socket, &[]).unwrap();
+    socket.send(&Greeting::Staging(hello).encode().unwrap(), &[]).unwrap();
     assert!(matches!(Handshake::receive(&socket).unwrap().0, Handshake::Welcome { .. }));
     let asked = |number, access| receive_segment(&socket, number, access).map(drop);
     assert_eq!(asked(SPILL, Access::Write).unwrap_err().kind, Kind::Access);

@@ -9,10 +9,12 @@ use thalweg_foundation::array::{
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Version};
+use thalweg_services::envelope::{decode, encode, MESSAGE_MAX};
+use thalweg_services::greeting::{Greeting, Hello};
 use thalweg_services::staging::driver::{Handshake, RemoteReply, RemoteRequest};
 use thalweg_services::staging::message::{
-    decode, encode, Bins, Entry, Grant, Habit, Hello, Lies, Part, Publication, Purpose, Question, Reduction,
-    Reply, Request, Stats, VersionState, Which, Wish, MESSAGE_MAX,
+    Bins, Entry, Grant, Habit, Lies, Part, Publication, Purpose, Question, Reduction, Reply, Request, Stats,
+    VersionState, Which, Wish,
 };
 use thalweg_services::staging::{Definition, Strategy};
 
@@ -253,10 +255,16 @@ fn replies_survive_an_attack() {
 }
 
 #[test]
+fn greetings_survive_an_attack() {
+    let write = |message: &Greeting| message.encode().unwrap();
+    let good = [Greeting::Staging(hello()), Greeting::Streams(hello())].map(|message| write(&message));
+    attack(&good, |bytes| Greeting::decode(bytes).ok(), write);
+}
+
+#[test]
 fn handshakes_survive_an_attack() {
     let write = |message: &Handshake| postcard::to_stdvec(message).unwrap();
     let good: Vec<Vec<u8>> = [
-        Handshake::Hello(hello()),
         Handshake::Welcome { directory: Bytes(1 << 24) },
         Handshake::Segment { number: 3, write: true },
         Handshake::Descriptor { bytes: Bytes(1 << 30) },
@@ -272,7 +280,7 @@ fn handshakes_survive_an_attack() {
 fn a_message_with_something_behind_it_is_refused() {
     let mut bytes = encode(1, &Request::Stats, Vec::new()).unwrap();
     bytes.push(0);
-    assert_eq!(decode::<Request>(&bytes).unwrap_err().to_string(), "stage.message: 1 bytes behind its end");
+    assert_eq!(decode::<Request>(&bytes).unwrap_err().to_string(), "message: 1 bytes behind its end");
 }
 
 #[test]
@@ -291,7 +299,6 @@ fn a_message_that_is_too_long_is_refused_on_both_sides() {
 fn frames_between_nodes_survive_an_attack() {
     let write = |message: &RemoteRequest| postcard::to_stdvec(message).unwrap();
     let good: Vec<Vec<u8>> = [
-        RemoteRequest::Hello(hello()),
         RemoteRequest::Put {
             what: Publication::Array { key: key(), shape: shape(), replace: false },
             within: Nanos(9),

@@ -1,11 +1,13 @@
 //! The server: hosts the staging service for this process, for others on its node, and over TCP for other nodes.
 
+mod door;
 mod node;
+mod staging;
 mod tcp;
 
 use crate::staging::core::{Config, WhenFull};
 use crate::staging::driver::Host;
-use crate::staging::message::{Stats, PROTOCOL};
+use crate::staging::message::Stats;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -58,6 +60,7 @@ pub struct Server {
     host: Arc<Host>,
     address: String,
     tcp: Option<tcp::Listening>,
+    door: Option<door::Door>,
     node: Option<JoinHandle<()>>,
     made_in: u32,
 }
@@ -110,9 +113,10 @@ impl Server {
             (Some(place), Some(token)) => Some(tcp::Listening::start(host.clone(), &place, token)?),
             _ => None,
         };
-        let node = node::start(host.clone(), listener)?;
+        let (reception, node) = node::start("thalweg-server", host.clone())?;
+        let door = door::Door::open(listener, reception, None)?;
         host.known_as(&address);
-        Ok(Server { host, address, tcp, node: Some(node), made_in: process::id() })
+        Ok(Server { host, address, tcp, door: Some(door), node: Some(node), made_in: process::id() })
     }
 
     /// The address for clients on this node, `unix:NAME`.
@@ -139,10 +143,11 @@ impl Server {
     pub fn close(&mut self) {
         if process::id() != self.made_in {
             // A forked child's copy: the threads and the sockets are its parent's.
-            std::mem::forget((self.tcp.take(), self.node.take()));
+            std::mem::forget((self.tcp.take(), self.door.take(), self.node.take()));
             return;
         }
         self.host.close();
+        self.door = None;
         if let Some(tcp) = self.tcp.take() {
             tcp.stop();
         }
@@ -163,15 +168,4 @@ fn more_descriptors() {
     use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-}
-
-/// Checks what a client says of itself.
-fn admissible(protocol: u32) -> Result<()> {
-    if protocol == PROTOCOL {
-        return Ok(());
-    }
-    let detail = format!(
-        "the client speaks protocol {protocol}, this server {PROTOCOL}; use the same release on both sides"
-    );
-    Err(Error::new(Kind::Protocol, "stage.connect", detail))
 }

@@ -1,8 +1,9 @@
 //! Serving other nodes: one thread for each connection, which acts for its client in this process.
 
-use super::admissible;
+use crate::envelope::MESSAGE_MAX;
+use crate::greeting::Greeting;
 use crate::staging::driver::{Client, Committed, Host, Identity, RemoteReply, RemoteRequest};
-use crate::staging::message::{Publication, Reply, Request, Wish, MESSAGE_MAX};
+use crate::staging::message::{Publication, Reply, Request, Wish};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -102,14 +103,19 @@ struct Connection {
 }
 
 impl Connection {
-    /// The next request; `whole` is the longest that it may take to come as a whole.
-    fn next(&mut self, within: Nanos, whole: Nanos) -> Result<RemoteRequest> {
+    /// Receives the next frame; `whole` is the longest that it may take to come as a whole.
+    fn frame(&mut self, within: Nanos, whole: Nanos) -> Result<()> {
         let (host, start) = (self.host.clone(), now());
         let tick = || match host.is_closed() || now().since(start) > whole {
             true => Err(Error::new(Kind::Gone, "server", "closing, or the client is too slow")),
             false => Ok(()),
         };
-        self.stream.receive(&mut self.frame, Patience { within, tick: &tick })?;
+        self.stream.receive(&mut self.frame, Patience { within, tick: &tick })
+    }
+
+    /// The next request. An idle connection may stay; what ends it is the client's end or this server's.
+    fn next(&mut self) -> Result<RemoteRequest> {
+        self.frame(Nanos(u64::MAX), Nanos(u64::MAX))?;
         debug_assert!(self.frame.len() <= MESSAGE_MAX);
         postcard::from_bytes(&self.frame).map_err(|e| {
             Error::new(Kind::Protocol, "server", format!("{} bytes that are none: {e}", self.frame.len()))
@@ -117,28 +123,30 @@ impl Connection {
     }
 
     fn serve(mut self, token: &str) -> Result<()> {
-        let hello = match self.next(HELLO_WITHIN, HELLO_WITHIN)? {
-            RemoteRequest::Hello(hello) => hello,
-            other => return Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
-        };
+        self.frame(HELLO_WITHIN, HELLO_WITHIN)?;
+        let greeting = Greeting::decode(&self.frame)?;
+        let hello = greeting.hello();
         let known: bool = hello.token.as_bytes().ct_eq(token.as_bytes()).into();
         let admitted = match known {
-            true => admissible(hello.protocol),
+            true => greeting.admissible(),
             false => {
                 let met = if hello.token.is_empty() { "no token was given" } else { "wrong token" };
                 let detail = format!("{met}; give the one that the server was started with");
-                Err(Error::new(Kind::Access, "stage.connect", detail))
+                Err(Error::new(Kind::Access, greeting.operation(), detail))
             }
         };
         if let Err(e) = admitted {
             return reply(&self.stream, &RemoteReply::Failed(e), &[]);
         }
+        let Greeting::Staging(hello) = greeting else {
+            let e = Error::new(Kind::NotFound, "stream.connect", "this server has no streams");
+            return reply(&self.stream, &RemoteReply::Failed(e), &[]);
+        };
         let identity = Identity { name: hello.name, namespace: hello.namespace, token: String::new() };
         let client = Client::acting(self.host.clone(), identity, hello.pid)?;
         reply(&self.stream, &RemoteReply::Welcome, &[])?;
         loop {
-            // An idle connection may stay; what ends it is the client's end or this server's.
-            let request = self.next(Nanos(u64::MAX), Nanos(u64::MAX))?;
+            let request = self.next()?;
             self.answer(&client, request)?;
         }
     }
@@ -200,7 +208,6 @@ impl Connection {
                 };
                 reply(&self.stream, &RemoteReply::Answer(answer), &[])
             }
-            RemoteRequest::Hello(_) => Err(Error::new(Kind::Protocol, "server", "a second introduction")),
         }
     }
 

@@ -6,6 +6,8 @@ use std::ops::Range;
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Error, Nanos};
 
+/// The version of this protocol; both sides must have the same.
+pub const PROTOCOL: u32 = 1;
 /// The most batches of one client that may be under way at a time.
 pub const BATCHES_MAX: usize = 16;
 /// The most records of a batch.

@@ -1,6 +1,6 @@
 //! Gets: clients that ask for a region of a version, and wait until it is complete.
 
-use super::super::message::{Lies, Part, Reply, Which, Wish, MESSAGE_MAX};
+use super::super::message::{Lies, Part, Reply, Which, Wish};
 use super::super::{Print, Strategy};
 use super::replica::taken;
 use super::state::{refused, Staging, VariablePlace};
@@ -9,6 +9,7 @@ use super::variable::{Instance, Rests};
 use super::waiting::Id;
 use super::words::{missing, past};
 use super::{Ground, Output, PeerId};
+use crate::envelope::MESSAGE_MAX;
 use crate::patterns::Observed;
 use thalweg_foundation::array::{Layout, Region};
 use thalweg_foundation::{Error, Kind, Nanos, Result, Version};

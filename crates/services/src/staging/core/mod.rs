@@ -31,8 +31,9 @@ pub const MEMORY: u32 = 0;
 /// The segment that is the spill file.
 pub const SPILL: u32 = 1;
 
-use super::message::{Hello, Reply, Request};
+use super::message::{Reply, Request};
 use super::Location;
+use crate::greeting::Hello;
 use std::collections::BTreeSet;
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Nanos};

@@ -1,7 +1,7 @@
 //! Clients as the service knows them.
 
-use super::super::message::Hello;
 use super::pool::Extent;
+use crate::greeting::Hello;
 use std::collections::BTreeMap;
 use std::fmt;
 use thalweg_foundation::base::Name;

@@ -1,7 +1,7 @@
 //! The service's state, and what each request does to it.
 
 use super::super::hash;
-use super::super::message::{Entry as Listed, Grant, Hello, Purpose, Reply, Request, Stats};
+use super::super::message::{Entry as Listed, Grant, Purpose, Reply, Request, Stats};
 use super::admission::Reservation;
 use super::get::{Describing, Get};
 use super::peers::{Granted, Peer};
@@ -13,6 +13,7 @@ use super::variable::Variable;
 use super::waiting::{Id, Waiting};
 use super::PeerId;
 use super::{Ground, Output};
+use crate::greeting::Hello;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use thalweg_foundation::array::Shape;

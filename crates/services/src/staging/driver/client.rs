@@ -1,10 +1,11 @@
 //! The client of the staging service, wherever the service is.
 
-use super::super::message::{Entry, Hello, Publication, Reply, Request, Stats, PROTOCOL, WAIT_KEYS_MAX};
+use super::super::message::{Entry, Publication, Reply, Request, Stats, PROTOCOL, WAIT_KEYS_MAX};
 use super::exchange::{node_address, tcp_address, Local, Node};
 use super::host::Host;
 use super::remote::Remote;
 use super::shared::{Lease, Shared, SharedLoan};
+use crate::greeting::Hello;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::array::{gather, scatter, Layout, Region, Shape, Strides};

@@ -1,13 +1,15 @@
 //! How a client that shares memory with the service talks to it: in the same process, or over a channel.
 
 use super::super::core::PeerId;
-use super::super::message::{decode, encode, Hello, Reply, Request};
+use super::super::message::{Reply, Request};
 use super::host::{Delivery, Host};
 use super::wire::{receive_segment, Handshake};
-use std::collections::VecDeque;
+use crate::greeting::Greeting;
+use crate::greeting::Hello;
+use crate::line::Line;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
-use thalweg_transport::link::{now, Bell, Channel, Control, Correspondence, Patience, Post, Side, Socket};
+use thalweg_transport::link::{Bell, Channel, Control, Correspondence, Patience, Post, Side, Socket};
 use thalweg_transport::memory::{Access, Segment};
 use thalweg_transport::process;
 
@@ -180,14 +182,9 @@ impl Exchange for Local {
 
 /// The service is in another process of this node.
 pub struct Node {
-    channel: Channel,
-    letters: Correspondence<Reply>,
-    sending: Mutex<()>,
-    /// What was to be told while another thread was sending, or the ring was full.
-    untold: Mutex<VecDeque<Request>>,
+    line: Line<Request, Reply>,
     handing: Mutex<()>,
     directory: Segment,
-    address: String,
 }
 
 impl Node {
@@ -198,12 +195,12 @@ impl Node {
     pub fn connect(name: &str, hello: Hello, patience: Patience<'_>) -> Result<Node> {
         let socket = Socket::connect(name)?;
         socket.set_patience(patience.within.max(Nanos(1_000_000)))?;
-        Handshake::Hello(hello).send(&socket, &[])?;
+        socket.send(&Greeting::Staging(hello).encode()?, &[])?;
         let (answer, fds) = Handshake::receive(&socket).map_err(|e| Error {
             message: format!("stage.connect: the server on \"unix:{name}\" did not answer ({e})"),
             ..e
         })?;
-        let (Handshake::Welcome { directory }, Ok([control, table, ours, theirs])) =
+        let (Handshake::Welcome { directory }, Ok([control, ours, theirs, table])) =
             (&answer, <[_; 4]>::try_from(fds))
         else {
             return Err(match answer {
@@ -215,99 +212,29 @@ impl Node {
         let directory = Segment::map(table, *directory, Access::Read)?;
         let (ours, theirs) = (Bell::received(ours), Bell::received(theirs));
         let channel = Channel::new(control, Side::Client, ours, theirs, Arc::new(socket))?;
-        Ok(Node {
-            channel,
-            letters: Correspondence::default(),
-            sending: Mutex::new(()),
-            untold: Mutex::default(),
-            handing: Mutex::new(()),
-            directory,
-            address: format!("unix:{name}"),
-        })
-    }
-
-    /// Sends a request. No lock is held while it waits or calls `tick`: a thread that holds the interpreter's lock may be
-    /// ending a lease at the same time.
-    fn post(&self, id: u64, body: &Request, patience: Patience<'_>) -> Result<()> {
-        let message = encode(id, body, Vec::new())?;
-        let start = now();
-        loop {
-            {
-                let _one_at_a_time = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-                if self.channel.try_send(&message)? {
-                    break;
-                }
-            }
-            self.channel.wait_for_room(start, patience)?;
-        }
-        self.tell_rest();
-        Ok(())
-    }
-
-    /// Tells what could not be told before, as far as there is room.
-    fn tell_rest(&self) {
-        let untold = || self.untold.lock().unwrap_or_else(PoisonError::into_inner);
-        while !untold().is_empty() {
-            let Ok(_one_at_a_time) = self.sending.try_lock() else { return };
-            let Some(body) = untold().pop_front() else { return };
-            // Id 0 is never expected. A server that is gone needs to be told nothing.
-            let sent = encode(0, &body, Vec::new()).and_then(|message| self.channel.try_send(&message));
-            if sent == Ok(false) {
-                untold().push_front(body);
-                return;
-            }
-        }
-    }
-
-    fn named(&self, e: Error) -> Error {
-        match e.kind {
-            Kind::Gone => {
-                Error::new(Kind::Gone, "stage", format!("the server at \"{}\" is gone", self.address))
-            }
-            Kind::Timeout => Error::new(
-                Kind::Gone,
-                "stage",
-                format!("the server at \"{}\" did not answer in time", self.address),
-            ),
-            _ => e,
-        }
-    }
-}
-
-impl Post<Reply> for Node {
-    fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
-        self.tell_rest();
-        let mut buffer = Vec::new();
-        self.channel.receive(&mut buffer, patience)?;
-        decode(&buffer).map(Some)
+        let line = Line::new(channel, "stage", format!("unix:{name}"));
+        Ok(Node { line, handing: Mutex::new(()), directory })
     }
 }
 
 impl Exchange for Node {
     fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
-        let may_wait = may_wait(&body);
-        let id = self.letters.open();
-        if let Err(e) = self.post(id, &body, patience) {
-            self.letters.close(id);
-            return Err(self.named(e));
-        }
-        let patience = Patience { within: patience.within.after(GRACE), ..patience };
-        let answer = self.letters.wait(id, self, patience, &|late| give_back(late, &|body| self.tell(body)));
-        if answer.as_ref().is_err_and(|e| e.kind != Kind::Gone) && may_wait {
+        let id = self.line.post(&body, patience)?;
+        let answer = self.line.wait(id, patience, &|late| give_back(late, &|body| self.tell(body)));
+        if answer.as_ref().is_err_and(|e| e.kind != Kind::Gone) && may_wait(&body) {
             self.tell(Request::Cancel { request: id });
         }
-        answer.map_err(|e| self.named(e))
+        answer.map_err(|e| self.line.named(e))
     }
 
     fn tell(&self, body: Request) {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner).push_back(body);
-        self.tell_rest();
+        self.line.tell(body);
     }
 
     fn segment(&self, number: u32, access: Access) -> Result<Arc<Segment>> {
         let _one_at_a_time = self.handing.lock().unwrap_or_else(PoisonError::into_inner);
-        let segment = receive_segment(self.channel.socket(), number, access).map_err(|e| self.named(e))?;
-        Ok(Arc::new(segment))
+        let segment = receive_segment(self.line.channel().socket(), number, access);
+        segment.map(Arc::new).map_err(|e| self.line.named(e))
     }
 
     fn prepares_pages(&self) -> bool {
@@ -315,14 +242,11 @@ impl Exchange for Node {
     }
 
     fn alive(&self) -> Result<()> {
-        match self.channel.socket().ended() {
-            true => Err(self.named(Error::new(Kind::Gone, "stage", ""))),
-            false => Ok(()),
-        }
+        self.line.alive()
     }
 
     fn control(&self) -> &Control {
-        self.channel.control()
+        self.line.channel().control()
     }
 
     fn directory(&self) -> &Segment {

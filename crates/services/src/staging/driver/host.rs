@@ -1,9 +1,10 @@
 //! The host: the state machine with its memory behind one lock, and the way out for each client.
 
 use super::super::core::{Config, Input, Outcome, Output, PeerId, Staging, Task};
-use super::super::message::{Hello, Reply, Request, Stats};
+use super::super::message::{Reply, Request, Stats};
 use super::memory::Memory;
 use super::work::Workers;
+use crate::greeting::Hello;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

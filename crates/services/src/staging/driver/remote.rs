@@ -1,8 +1,9 @@
 //! The client on another node: the same requests over TCP, bulk bytes straight from and into their place.
 
-use super::super::message::{Hello, Publication, Question, Reply, Request};
+use super::super::message::{Publication, Question, Reply, Request};
 use super::client::Committed;
 use super::wire::{RemoteReply, RemoteRequest};
+use crate::greeting::{Greeting, Hello};
 use std::sync::{Mutex, PoisonError};
 use thalweg_foundation::array::{Layout, Shape};
 use thalweg_foundation::base::Key;
@@ -35,7 +36,7 @@ impl Remote {
 
     fn open(&self, patience: Patience<'_>) -> Result<Stream> {
         let stream = Stream::connect(&self.address, patience.within)?;
-        match exchange(&stream, &RemoteRequest::Hello(self.hello.clone()), patience)? {
+        match said(&stream, &Greeting::Staging(self.hello.clone()).encode()?, patience)? {
             RemoteReply::Welcome => Ok(stream),
             RemoteReply::Failed(e) => Err(e),
             other => Err(unexpected(&other)),
@@ -192,8 +193,11 @@ fn protocol(e: postcard::Error) -> Error {
 }
 
 fn exchange(stream: &Stream, request: &RemoteRequest, patience: Patience<'_>) -> Result<RemoteReply> {
-    let frame = postcard::to_stdvec(request).map_err(protocol)?;
-    stream.send(&frame, &[], with_grace(patience))?;
+    said(stream, &postcard::to_stdvec(request).map_err(protocol)?, patience)
+}
+
+fn said(stream: &Stream, frame: &[u8], patience: Patience<'_>) -> Result<RemoteReply> {
+    stream.send(frame, &[], with_grace(patience))?;
     answer(stream, patience)
 }
 

@@ -1,6 +1,6 @@
 //! What client and server say beside the rings: the handshake, the passing of segments, and the frames over TCP.
 
-use super::super::message::{Hello, Publication, Question, Reply, Request};
+use super::super::message::{Publication, Question, Reply, Request};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use serde::{Deserialize, Serialize};
 use thalweg_foundation::array::{Layout, Shape};
@@ -12,8 +12,8 @@ use thalweg_transport::memory::{Access, Segment};
 /// Messages on the Unix socket beside the rings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Handshake {
-    /// Client: let me in.
-    Hello(Hello),
+    /// Server: no. First, as in every service's answers to a greeting.
+    Refused(Error),
     /// Server: here are control, directory, your bell and mine.
     Welcome {
         /// Bytes of the directory.
@@ -31,8 +31,6 @@ pub enum Handshake {
         /// Bytes of the segment.
         bytes: Bytes,
     },
-    /// Server: no.
-    Refused(Error),
 }
 
 impl Handshake {
@@ -100,8 +98,6 @@ pub fn receive_segment(socket: &Socket, number: u32, access: Access) -> Result<S
 /// What a client on another node asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RemoteRequest {
-    /// Let me in.
-    Hello(Hello),
     /// Make room for an array; its bytes follow the answer `Room`.
     Put {
         /// What they are.
@@ -135,6 +131,8 @@ pub enum RemoteRequest {
 /// What a server answers to a client on another node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RemoteReply {
+    /// The request was refused. First, as in every service's answers to a greeting.
+    Failed(Error),
     /// You are in.
     Welcome,
     /// The bulk bytes follow.
@@ -161,6 +159,4 @@ pub enum RemoteReply {
     Exists(bool),
     /// To `Ask`.
     Answer(Reply),
-    /// The request was refused.
-    Failed(Error),
 }
