@@ -58,7 +58,11 @@ impl<Q: Serialize, A: DeserializeOwned> Line<Q, A> {
         }
     }
 
-    fn send(&self, id: u64, body: &Q, patience: Patience<'_>) -> Result<()> {
+    /// Sends a request with a number that is the caller's own; the reply comes through `next`.
+    ///
+    /// # Errors
+    /// `Gone`, or what the tick says.
+    pub fn send(&self, id: u64, body: &Q, patience: Patience<'_>) -> Result<()> {
         let message = encode(id, body, Vec::new())?;
         let start = now();
         loop {

@@ -66,8 +66,12 @@ struct Client {
 }
 
 fn host(folder: &Path) -> Arc<Host> {
-    Host::open(Settings { folder: folder.to_path_buf(), memory: Bytes(1 << 20), config: Config::default() })
-        .unwrap()
+    Host::open(Settings {
+        folder: Some(folder.to_path_buf()),
+        memory: Bytes(1 << 20),
+        config: Config::default(),
+    })
+    .unwrap()
 }
 
 fn name(text: &str) -> Name {
@@ -179,7 +183,7 @@ fn events_topics_and_positions_are_there_after_the_end_of_the_server() {
     {
         let host = host(&folder.0);
         let other = Host::open(Settings {
-            folder: folder.0.clone(),
+            folder: Some(folder.0.clone()),
             memory: Bytes(1 << 20),
             config: Config::default(),
         });

@@ -242,4 +242,8 @@ impl File for ToyFile {
     }
 
     fn begin_sync(&self, _: u64, _: u64) {}
+
+    fn reader(&self) -> Result<std::os::fd::OwnedFd> {
+        Err(Error::new(Kind::Io, "disk", "a toy has no descriptors"))
+    }
 }

@@ -65,7 +65,7 @@ struct Keeper {
     listener: Listener,
     watch: Watch,
     staging: Reception,
-    streams: Option<Reception>,
+    streams: Reception,
     strangers: BTreeMap<u64, Stranger>,
     /// No descriptors are left: who comes waits in the listener's queue until this time.
     pause: Option<Nanos>,
@@ -77,7 +77,7 @@ impl Door {
     ///
     /// # Errors
     /// `Io` when the system refuses.
-    pub fn open(listener: Listener, staging: Reception, streams: Option<Reception>) -> Result<Door> {
+    pub fn open(listener: Listener, staging: Reception, streams: Reception) -> Result<Door> {
         let (stop, watch) = (Arc::new((Bell::new()?, AtomicBool::new(false))), Watch::new()?);
         watch.bell(&stop.0, STOP)?;
         watch.readable(listener.fd(), LISTENER)?;
@@ -175,18 +175,12 @@ impl Keeper {
         let Ok(packet) = socket.receive() else { return };
         let greeting = Greeting::decode(&packet.bytes);
         let known = greeting.and_then(|greeting| greeting.admissible().map(|()| greeting));
-        let refused = match (known, &self.streams) {
-            (Ok(Greeting::Staging(hello)), _) => {
-                return self.staging.receive(Arrival { socket, pid, hello });
+        match known {
+            Ok(Greeting::Staging(hello)) => self.staging.receive(Arrival { socket, pid, hello }),
+            Ok(Greeting::Streams(hello)) => self.streams.receive(Arrival { socket, pid, hello }),
+            Err(e) => {
+                let _ = socket.send(&Refusal::encode(e), &[]);
             }
-            (Ok(Greeting::Streams(hello)), Some(streams)) => {
-                return streams.receive(Arrival { socket, pid, hello });
-            }
-            (Ok(Greeting::Streams(_)), None) => {
-                Error::new(Kind::NotFound, "stream.connect", "this server has no streams")
-            }
-            (Err(e), _) => e,
-        };
-        let _ = socket.send(&Refusal::encode(refused), &[]);
+        }
     }
 }

@@ -3,11 +3,14 @@
 mod door;
 mod node;
 mod staging;
+mod streams;
 mod tcp;
 
+use self::node::Hosted;
 use crate::staging::core::{Config, WhenFull};
 use crate::staging::driver::Host;
 use crate::staging::message::Stats;
+use crate::stream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -42,6 +45,10 @@ pub struct Settings {
     pub replicas: Option<Bytes>,
     /// Where and how large a file may be into which the oldest data move when memory is short; none: there is none.
     pub spill: Option<Spill>,
+    /// The folder of topics in files; none: events rest in memory only.
+    pub streams: Option<PathBuf>,
+    /// The most memory for events that rest in it; none: a quarter of what is available.
+    pub stream_memory: Option<Bytes>,
     /// The most threads that reorganise, reduce and move data; none: one for each core, at most 4.
     pub workers: Option<usize>,
 }
@@ -60,8 +67,9 @@ pub struct Server {
     host: Arc<Host>,
     address: String,
     tcp: Option<tcp::Listening>,
+    streams: Arc<streams::Streams>,
     door: Option<door::Door>,
-    node: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     made_in: u32,
 }
 
@@ -106,17 +114,28 @@ impl Server {
         }
         let folder = settings.spill.map(|spill| spill.folder).unwrap_or_default();
         let host = Host::new(config, workers, &folder)?;
+        let streams = stream::driver::Host::open(stream::driver::Settings {
+            folder: settings.streams,
+            memory: settings.stream_memory.unwrap_or_else(|| Bytes(available().0 / 4)),
+            config: stream::core::Config::default(),
+        })?;
         let name = settings.socket.unwrap_or_else(fresh_name);
         let listener = Listener::bind(&name)?;
         let address = format!("unix:{name}");
         let tcp = match (settings.listen, settings.token) {
-            (Some(place), Some(token)) => Some(tcp::Listening::start(host.clone(), &place, token)?),
+            (Some(place), Some(token)) => {
+                let services = tcp::Services { staging: host.clone(), streams: streams.clone() };
+                Some(tcp::Listening::start(services, &place, token)?)
+            }
             _ => None,
         };
-        let (reception, node) = node::start("thalweg-server", host.clone())?;
-        let door = door::Door::open(listener, reception, None)?;
+        let (staging_in, staging) = node::start("thalweg-server", host.clone())?;
+        let streams = Arc::new(streams::Streams::new(streams)?);
+        let (streams_in, stream) = node::start("thalweg-streams", streams.clone())?;
+        let door = door::Door::open(listener, staging_in, streams_in)?;
+        let threads = vec![staging, stream];
         host.known_as(&address);
-        Ok(Server { host, address, tcp, door: Some(door), node: Some(node), made_in: process::id() })
+        Ok(Server { host, address, tcp, streams, door: Some(door), threads, made_in: process::id() })
     }
 
     /// The address for clients on this node, `unix:NAME`.
@@ -143,16 +162,17 @@ impl Server {
     pub fn close(&mut self) {
         if process::id() != self.made_in {
             // A forked child's copy: the threads and the sockets are its parent's.
-            std::mem::forget((self.tcp.take(), self.door.take(), self.node.take()));
+            std::mem::forget((self.tcp.take(), self.door.take(), std::mem::take(&mut self.threads)));
             return;
         }
         self.host.close();
+        self.streams.close();
         self.door = None;
         if let Some(tcp) = self.tcp.take() {
             tcp.stop();
         }
-        if let Some(node) = self.node.take() {
-            let _ = node.join();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Streams: topics of persistent events, each with metadata and data, in partitions that are read in order.
 
+pub mod client;
 pub mod core;
 pub mod driver;
 pub mod message;

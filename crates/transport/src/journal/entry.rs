@@ -352,14 +352,30 @@ impl Body {
     /// # Errors
     /// `Full` when the batch's metadata would take more than 4 GiB.
     pub fn push(&mut self, metadata: &[u8], data: &[u8]) -> Result<()> {
+        self.push_parts(metadata, &[data])
+    }
+
+    /// Adds a record, whose data are `parts` one behind the other.
+    ///
+    /// # Errors
+    /// As `push`.
+    pub fn push_parts(&mut self, metadata: &[u8], parts: &[&[u8]]) -> Result<()> {
         let end = u32::try_from(self.metadata.len() + metadata.len());
         let end = end.map_err(|_| Error::new(Kind::Full, "journal.append", "more than 4 GiB of metadata"))?;
         self.metadata.extend_from_slice(metadata);
         self.metadata_ends.push(end);
         self.data.resize(padded(self.data.len() as u64) as usize, 0);
-        self.data.extend_from_slice(data);
+        parts.iter().for_each(|part| self.data.extend_from_slice(part));
         self.data_ends.push(self.data.len() as u64);
         Ok(())
+    }
+
+    /// Forgets the records and keeps the memory.
+    pub fn clear(&mut self) {
+        self.metadata_ends.clear();
+        self.data_ends.clear();
+        self.metadata.clear();
+        self.data.clear();
     }
 
     /// What it holds.
@@ -379,16 +395,43 @@ impl Body {
     /// The body, with or without the data.
     pub fn bytes(&self, inline: bool) -> Vec<u8> {
         let parts = self.content().parts(true);
-        let mut bytes = Vec::with_capacity(parts.body as usize);
-        bytes.extend(self.metadata_ends.iter().flat_map(|end| end.to_le_bytes()));
-        bytes.resize(parts.data_ends as usize, 0);
-        bytes.extend(self.data_ends.iter().flat_map(|end| end.to_le_bytes()));
-        bytes.extend_from_slice(&self.metadata);
-        bytes.resize(parts.rest as usize, 0);
-        if inline {
-            bytes.extend_from_slice(&self.data);
-            bytes.resize(parts.body as usize, 0);
-        }
+        let mut bytes = vec![0; if inline { parts.body } else { parts.rest } as usize];
+        self.write(inline, &mut bytes);
         bytes
     }
+
+    /// Writes the body to `into`, which is as long as it.
+    pub fn write(&self, inline: bool, into: &mut [u8]) {
+        let content = self.content();
+        let ends = self.metadata_ends.iter().copied().zip(self.data_ends.iter().copied());
+        let rest = write_front(&content, ends, &self.metadata, into);
+        if inline {
+            let (data, padding) = rest.split_at_mut(self.data.len());
+            data.copy_from_slice(&self.data);
+            padding.fill(0);
+        }
+    }
+}
+
+/// Writes the front of a body that holds `content`, whose records end at `ends` (metadata, data); what lies behind the front.
+pub fn write_front<'b>(
+    content: &Content,
+    ends: impl Iterator<Item = (u32, u64)>,
+    metadata: &[u8],
+    into: &'b mut [u8],
+) -> &'b mut [u8] {
+    let parts = content.parts(true);
+    let (front, rest) = into.split_at_mut(parts.rest as usize);
+    let (all_ends, text) = front.split_at_mut(parts.metadata as usize);
+    let (metadata_ends, data_ends) = all_ends.split_at_mut(parts.data_ends as usize);
+    let places = metadata_ends.chunks_exact_mut(4).zip(data_ends.chunks_exact_mut(8));
+    for ((metadata_place, data_place), (metadata_end, data_end)) in places.zip(ends) {
+        metadata_place.copy_from_slice(&metadata_end.to_le_bytes());
+        data_place.copy_from_slice(&data_end.to_le_bytes());
+    }
+    metadata_ends[content.records as usize * 4..].fill(0);
+    let (text, padding) = text.split_at_mut(metadata.len());
+    text.copy_from_slice(metadata);
+    padding.fill(0);
+    rest
 }

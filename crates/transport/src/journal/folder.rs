@@ -74,6 +74,16 @@ pub trait File: Debug + Send + Sync {
     fn sync(&self) -> Result<()>;
     /// Lets the disk begin with what was written from `at` on; promises nothing.
     fn begin_sync(&self, at: u64, bytes: u64);
+    /// A descriptor of the same file for reading only, which another process can have.
+    ///
+    /// # Errors
+    /// `Io` where there is none.
+    fn reader(&self) -> Result<OwnedFd>;
+}
+
+/// A file of a journal that another process sent, for reading; `name` is what it is called in messages.
+pub fn received(fd: OwnedFd, name: &str) -> Arc<dyn File> {
+    Arc::new(DiskFile::new(fd, PathBuf::from(name)))
 }
 
 /// A folder of a file system.
@@ -255,5 +265,12 @@ impl File for DiskFile {
         let (fd, flags) = (self.fd.as_raw_fd(), libc::SYNC_FILE_RANGE_WRITE);
         // SAFETY: the descriptor is open; the call touches no memory of ours.
         let _ = unsafe { libc::sync_file_range(fd, at as i64, bytes as i64, flags) };
+    }
+
+    fn reader(&self) -> Result<OwnedFd> {
+        use std::os::fd::AsRawFd;
+        let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        fs::open(path, flags, Mode::empty()).map_err(io("journal.read", &self.path))
     }
 }

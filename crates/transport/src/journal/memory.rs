@@ -1,6 +1,7 @@
 //! A journal's files in memory: gone with the process, and never more of them than there is room for.
 
 use super::folder::{DiskFile, File, Folder};
+use rustix::fd::OwnedFd;
 use rustix::fs::{memfd_create, MemfdFlags};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -97,6 +98,10 @@ impl File for MemoryFile {
     }
 
     fn begin_sync(&self, _: u64, _: u64) {}
+
+    fn reader(&self) -> Result<OwnedFd> {
+        self.file.reader()
+    }
 }
 
 /// A folder in memory.

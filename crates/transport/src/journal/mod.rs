@@ -2,21 +2,27 @@
 //!
 //! What lies on the disk is specified in `docs/formats/journal.md`. The journal does not know what its records mean.
 
+mod chunk;
 mod entry;
 mod folder;
 mod head;
 mod index;
 mod memory;
+mod reader;
 mod recovery;
 mod scan;
 mod segment;
 mod store;
 mod writer;
 
-pub use entry::{Batch, Body, Content, Entry, Header, Parts, Place, BODY_MAX, CHUNK, HEADER};
-pub use folder::{Disk, File, Folder};
+pub use chunk::{read_data, Chunk};
+pub use entry::{
+    padded, write_front, Batch, Body, Content, Entry, Header, Parts, Place, BODY_MAX, CHUNK, HEADER,
+};
+pub use folder::{received, Disk, File, Folder};
 pub use head::{Head, Identity, Use, HEAD};
 pub use memory::{Memory, Room};
+pub use reader::{Follower, Located, Read, Reader, Step};
 pub use recovery::Recovered;
 pub use scan::{Damage, Found};
 pub use writer::{Journal, Random, Settings};

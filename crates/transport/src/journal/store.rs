@@ -186,34 +186,13 @@ impl Store {
         let DataFile { head, file: Ok(file), .. } = file else {
             return Err(file.file.as_ref().err().cloned().unwrap_or_else(|| damaged(&name, 0, "unreadable")));
         };
-        let all = entry.header.content.data;
-        let start = START + stored.start - head.number;
-        let mut scratch = Vec::new();
-        for chunk in range.start / CHUNK..range.end.div_ceil(CHUNK) {
-            let held = chunk * CHUNK..((chunk + 1) * CHUNK).min(all);
-            let wanted = held.start.max(range.start)..held.end.min(range.end);
-            let place = (wanted.start - range.start) as usize..(wanted.end - range.start) as usize;
-            let Some(target) = into.get_mut(place) else {
-                return Err(Error::new(Kind::Invalid, "journal.read", "a buffer that is too short"));
-            };
-            let whole = wanted == held;
-            if !whole {
-                scratch.resize((held.end - held.start) as usize, 0);
-            }
-            let bytes: &mut [u8] = if whole { &mut *target } else { &mut scratch };
-            file.read(start + held.start, bytes)?;
-            if check(bytes) != entry.chunk_check(chunk) {
-                let numbers = entry.header.numbers();
-                let detail =
-                    format!("data of records {} to {}: the check is wrong", numbers.start, numbers.end - 1);
-                return Err(damaged(&name, start + held.start, &detail));
-            }
-            if !whole {
-                let from = (wanted.start - held.start) as usize..(wanted.end - held.start) as usize;
-                target.copy_from_slice(&scratch[from]);
-            }
-        }
-        Ok(())
+        super::chunk::read_data(&**file, head.number, entry, range, into)
+    }
+
+    /// The file that holds the data at `position`, and its number.
+    pub fn holding(&self, position: u64) -> Result<(u64, Arc<dyn File>)> {
+        let DataFile { head, file, .. } = self.file_of(&(position..position))?;
+        file.clone().map(|file| (head.number, file))
     }
 
     /// Removes the files whose data all lie before `position`; but not the newest.

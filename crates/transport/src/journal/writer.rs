@@ -1,8 +1,10 @@
 //! The journal: appends batches, finds and reads records, lets go of the oldest.
 
 use super::entry::{Batch, Entry, Header, Place, HEADER};
+use super::folder::File;
 use super::folder::Folder;
 use super::head::{Head, Identity, Use, HEAD};
+use super::reader::Located;
 use super::recovery::{recover, Recovered};
 use super::scan::Found;
 use super::segment::SegmentFile;
@@ -314,6 +316,33 @@ impl Journal {
             }
         }
         Ok(wanted)
+    }
+
+    /// Where to begin to read record `number`, or the first there is behind it.
+    ///
+    /// # Errors
+    /// `NotFound` when it has been let go of or is still to come; `Io`, `Corrupt`.
+    pub fn locate(&self, number: u64) -> Result<Located> {
+        let numbers = self.numbers();
+        if !numbers.contains(&number) {
+            let detail = format!("record {number}; there are {} to {}", numbers.start, numbers.end);
+            return Err(Error::new(Kind::NotFound, "journal.read", detail));
+        }
+        let older = self.segment_of(number)?;
+        let segment = older.as_ref().unwrap_or(&self.newest);
+        let (place, next) = segment.near(number);
+        let (file, segment) = (segment.file.clone(), segment.head.number);
+        let behind = self.older.iter().map(|(first, _)| *first).chain([self.newest.head.number]);
+        let end = behind.into_iter().find(|first| *first > segment);
+        Ok(Located { file, segment, place, next, end })
+    }
+
+    /// The data file that holds the data at `position` of the data store, and its number.
+    ///
+    /// # Errors
+    /// `Corrupt` when there is none.
+    pub fn data_file(&self, position: u64) -> Result<(u64, Arc<dyn File>)> {
+        self.store.holding(position)
     }
 
     /// Calls `each` with the headers of the entries from the one on that holds record `from`; those that cannot be read are

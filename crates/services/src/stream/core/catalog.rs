@@ -9,6 +9,7 @@ use super::reading::Joining;
 use super::{Fact, Input, Outcome, Output, PartitionId, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
@@ -151,6 +152,22 @@ impl Streams {
     /// The partitions that there are, and of which topic they are.
     pub fn partitions(&self) -> impl Iterator<Item = (&Name, PartitionId)> {
         self.topics.iter().flat_map(|(name, topic)| topic.partitions.iter().map(move |p| (name, p.id)))
+    }
+
+    /// The number of a partition that can be read, and its events.
+    ///
+    /// # Errors
+    /// `NotFound` or `Invalid` when it is not there, `Interrupted` when it is being opened, or why it cannot be used.
+    pub fn readable(&mut self, place: &Place) -> Result<(PartitionId, Range<u64>)> {
+        let partition = self.partition(place)?;
+        match partition.failure() {
+            Some(e) => Err(e.clone()),
+            None if partition.is_open() => Ok((partition.id, partition.events.clone())),
+            None => {
+                let detail = format!("partition {} is being opened; try again", place.partition);
+                Err(Error::new(Kind::Interrupted, "stream.read", detail))
+            }
+        }
     }
 
     fn add(

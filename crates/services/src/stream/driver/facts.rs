@@ -16,7 +16,8 @@ const LOT: u64 = 8 << 20;
 
 /// The facts, and where they lie.
 pub struct Facts {
-    folder: PathBuf,
+    /// None: they are forgotten at the end.
+    folder: Option<PathBuf>,
     all: BTreeMap<Fact, Vec<u8>>,
     /// None when it failed: it is opened again before it is used.
     journal: Option<Journal>,
@@ -33,11 +34,14 @@ fn open(folder: &Path, now: Nanos) -> Result<Journal> {
 }
 
 impl Facts {
-    /// Reads them from the journal in `folder`.
+    /// Reads them from the journal in `folder`; without one there are none.
     ///
     /// # Errors
     /// `Corrupt` when not all can be read, `Access` when another server has them, `Io`, `Full`.
-    pub fn open(folder: &Path, now: Nanos) -> Result<Facts> {
+    pub fn open(folder: Option<&Path>, now: Nanos) -> Result<Facts> {
+        let Some(folder) = folder else {
+            return Ok(Facts { folder: None, all: BTreeMap::new(), journal: None });
+        };
         let journal = open(folder, now)?;
         let mut all = BTreeMap::new();
         let mut from = journal.numbers().start;
@@ -55,7 +59,7 @@ impl Facts {
                 Ok(true)
             })?;
         }
-        Ok(Facts { folder: folder.to_path_buf(), all, journal: Some(journal) })
+        Ok(Facts { folder: Some(folder.to_path_buf()), all, journal: Some(journal) })
     }
 
     /// What is remembered.
@@ -69,7 +73,9 @@ impl Facts {
     /// `Full`, `Io`; then they may be remembered or not.
     pub fn remember(&mut self, facts: &[(Fact, Value)], now: Nanos) -> Result<()> {
         let lines = facts.iter().map(|(fact, value)| (fact, value.as_deref().unwrap_or_default()));
-        append(self.journal(now)?, lines, now).inspect_err(|_| self.journal = None)?;
+        if let Some(journal) = self.journal(now)? {
+            append(journal, lines, now).inspect_err(|_| self.journal = None)?;
+        }
         for (fact, value) in facts {
             match value {
                 Some(value) => drop(self.all.insert(fact.clone(), value.clone())),
@@ -89,12 +95,13 @@ impl Facts {
         Ok(())
     }
 
-    fn journal(&mut self, now: Nanos) -> Result<&mut Journal> {
+    fn journal(&mut self, now: Nanos) -> Result<Option<&mut Journal>> {
+        let Some(folder) = &self.folder else { return Ok(None) };
         let journal = match self.journal.take() {
             Some(journal) => journal,
-            None => open(&self.folder, now)?,
+            None => open(folder, now)?,
         };
-        Ok(self.journal.insert(journal))
+        Ok(Some(self.journal.insert(journal)))
     }
 }
 

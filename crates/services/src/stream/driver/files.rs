@@ -22,7 +22,8 @@ pub type Open = Arc<Mutex<Journal>>;
 
 /// The journals.
 pub struct Files {
-    root: PathBuf,
+    /// None: there are partitions in memory only.
+    root: Option<PathBuf>,
     open: Mutex<BTreeMap<PartitionId, Open>>,
     /// What partitions in memory take together.
     room: Arc<Room>,
@@ -59,7 +60,15 @@ impl Files {
     ///
     /// # Errors
     /// `Io`.
-    pub fn new(root: &Path, memory: Bytes, known: &[PartitionId]) -> Result<Files> {
+    pub fn new(root: Option<PathBuf>, memory: Bytes, known: &[PartitionId]) -> Result<Files> {
+        if let Some(root) = &root {
+            Files::clean(root, known)?;
+        }
+        let room = Arc::new(Room::new(memory));
+        Ok(Files { root, open: Mutex::default(), room, apart: Mutex::default() })
+    }
+
+    fn clean(root: &Path, known: &[PartitionId]) -> Result<()> {
         let io = |e| Error::io(&format!("stream.open: {}", root.display()), e);
         std::fs::create_dir_all(root).map_err(io)?;
         for entry in std::fs::read_dir(root).map_err(io)? {
@@ -69,8 +78,7 @@ impl Files {
                 std::fs::remove_dir_all(entry.path()).map_err(io)?;
             }
         }
-        let room = Arc::new(Room::new(memory));
-        Ok(Files { root: root.to_path_buf(), open: Mutex::default(), room, apart: Mutex::default() })
+        Ok(())
     }
 
     /// The journal of a partition.
@@ -97,7 +105,11 @@ impl Files {
             let memory = Arc::new(Memory::new(self.room.clone()));
             return Ok((memory.clone(), memory));
         }
-        let log = Arc::new(Disk::open(&self.root.join(folder_name(id)))?);
+        let Some(root) = &self.root else {
+            let detail = "this server keeps events in memory only; start it with a folder for streams";
+            return Err(Error::new(Kind::Invalid, "stream.partition", detail));
+        };
+        let log = Arc::new(Disk::open(&root.join(folder_name(id)))?);
         let Rest::Apart { data } = rest else { return Ok((log.clone(), log)) };
         let path = Path::new(data).join(folder_name(id));
         Ok((log, Arc::new(Disk::open(&path)?)))
@@ -136,7 +148,7 @@ impl Files {
     pub fn remove(&self, id: PartitionId) {
         let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         // What cannot be removed now is when the server starts next.
-        let _ = std::fs::remove_dir_all(self.root.join(folder_name(id)));
+        let _ = self.root.as_ref().map(|root| std::fs::remove_dir_all(root.join(folder_name(id))));
         let _ = apart.map(std::fs::remove_dir_all);
     }
 

@@ -1,10 +1,11 @@
 //! The host: the state machine with its journals behind one lock, and the way out for each client.
 
 use super::super::core::{Config, Fact, Input, Outcome, Output, Streams};
-use super::super::message::{Batch, Reply, Request};
+use super::super::message::{Batch, Place, Reply, Request};
 use super::facts::Facts;
-use super::files::{content, Files, Lies};
+use super::files::{content, Files, Lies, Open};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +30,8 @@ const SLOW_FOR: Nanos = Nanos(1_000_000_000);
 /// How a host is to be.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The folder of everything that it keeps.
-    pub folder: PathBuf,
+    /// The folder of everything that it keeps; none: it keeps events in memory, until its end.
+    pub folder: Option<PathBuf>,
     /// The most that events of partitions in memory take together.
     pub memory: Bytes,
     /// Limits.
@@ -99,18 +100,19 @@ impl Host {
     /// # Errors
     /// `Access` when another server has it, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: Settings) -> Result<Arc<Host>> {
-        let facts = Facts::open(&settings.folder.join("facts"), wall())?;
+        let within = |name: &str| settings.folder.as_ref().map(|folder| folder.join(name));
+        let facts = Facts::open(within("facts").as_deref(), wall())?;
         let mut out = Vec::new();
         let core = Streams::new(settings.config, facts.all(), &mut out)?;
-        let partitions = settings.folder.join("partitions");
-        if facts.all().get(&Fact::Next).is_none()
-            && partitions.read_dir().is_ok_and(|mut all| all.next().is_some())
-        {
-            let detail = format!("{} holds partitions, but nothing is known of them", partitions.display());
+        let partitions = within("partitions");
+        let found =
+            partitions.as_deref().filter(|all| all.read_dir().is_ok_and(|mut all| all.next().is_some()));
+        if let (None, Some(found)) = (facts.all().get(&Fact::Next), found) {
+            let detail = format!("{} holds partitions, but nothing is known of them", found.display());
             return Err(Error::new(Kind::Corrupt, "stream.open", detail));
         }
         let known: Vec<_> = core.partitions().map(|(_, id)| id).collect();
-        let files = Files::new(&partitions, settings.memory, &known)?;
+        let files = Files::new(partitions, settings.memory, &known)?;
         let (work, jobs) = channel::<Job>();
         let state =
             State { core, clients: BTreeMap::new(), out, next_peer: 1, work: Some(work), armed: Nanos(0) };
@@ -294,6 +296,20 @@ impl Host {
             }
         });
         taken
+    }
+
+    /// The journal of a partition, for reading, and the events that there are.
+    ///
+    /// # Errors
+    /// As `Streams::readable`.
+    pub fn journal(&self, place: &Place) -> Result<(Open, Range<u64>)> {
+        let (id, events) = self.lock().core.readable(place)?;
+        Ok((self.files.journal(id)?, events))
+    }
+
+    /// Whether it has closed.
+    pub fn is_closed(&self) -> bool {
+        self.lock().work.is_none()
     }
 
     /// Waits for the next deadline, for a second at most, and does what it is time for; false when the service has closed.

@@ -3,6 +3,8 @@
 mod facts;
 mod files;
 mod host;
+mod wire;
 
 pub use files::{appended, opened};
 pub use host::{Delivery, Host, Outbox, Settings};
+pub use wire::{Handshake, RemoteReply, RemoteRequest, Whereabouts, PIECE_MAX};

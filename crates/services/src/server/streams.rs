@@ -1,0 +1,223 @@
+//! The stream service, as it meets its clients on this node.
+
+use super::node::{Hosted, Ringing, Seat};
+use crate::envelope::decode;
+use crate::greeting::Hello;
+use crate::stream::driver::{Delivery, Handshake, Host, Outbox, Whereabouts};
+use crate::stream::message::{Reply, Request};
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use thalweg_foundation::base::PeerId;
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
+use thalweg_transport::link::{Bell, Socket};
+use thalweg_transport::memory::Segment;
+
+/// The largest outbox of a client, and all of them together.
+const OUTBOX_MAX: Bytes = Bytes(256 << 20);
+const OUTBOXES_MAX: Bytes = Bytes(4 << 30);
+/// Requests beside the rings that may wait; a client that does as it should has one.
+const ERRANDS_MAX: usize = 4096;
+
+/// The memory of a client's batches, once it has asked for some.
+#[derive(Debug, Default)]
+pub(super) struct Shelf(OnceLock<Segment>);
+
+impl Shelf {
+    /// Makes it of `bytes`.
+    pub fn fill(&self, bytes: Bytes) -> Result<&Segment> {
+        if bytes == Bytes(0) || bytes > OUTBOX_MAX {
+            let detail = format!("an outbox of {bytes}; accepted are at most {OUTBOX_MAX}");
+            return Err(Error::new(Kind::Invalid, "stream.produce", detail));
+        }
+        let segment = Segment::create(Bytes(bytes.0.next_multiple_of(4096)))?;
+        let again = || Error::new(Kind::Exists, "stream.produce", "this client has an outbox already");
+        self.0.set(segment).map_err(|_| again())?;
+        self.0.get().ok_or_else(again)
+    }
+
+    fn taken(&self) -> u64 {
+        self.0.get().map_or(0, |segment| segment.bytes().0)
+    }
+
+    /// The memory at `at`, for writing into it what a client sent.
+    pub fn at(&self, at: u64, bytes: u64) -> Result<*mut u8> {
+        let none = || Error::new(Kind::Protocol, "stream.produce", "a batch without an outbox");
+        self.0.get().ok_or_else(none)?.at(at, Bytes(bytes))
+    }
+}
+
+impl Outbox for Shelf {
+    fn bytes(&self, at: u64, bytes: u64) -> Result<&[u8]> {
+        let start = self.at(at, bytes)?;
+        // SAFETY: so many bytes lie there in memory that this keeps. A client that writes to a batch which it has handed over
+        // harms that batch alone: its check will be wrong.
+        Ok(unsafe { std::slice::from_raw_parts(start, bytes as usize) })
+    }
+}
+
+struct Guest {
+    shelf: Arc<Shelf>,
+    /// It does not read its replies.
+    deaf: Arc<AtomicBool>,
+}
+
+type Errand = (Handshake, Arc<Socket>, Arc<Shelf>);
+
+/// The service with what this node's clients need of it.
+pub(super) struct Streams {
+    host: Arc<Host>,
+    alarm: Arc<Bell>,
+    guests: Mutex<BTreeMap<PeerId, Guest>>,
+    errands: SyncSender<Errand>,
+    /// What all outboxes take.
+    taken: Arc<AtomicU64>,
+}
+
+struct Way {
+    ringing: Ringing,
+    deaf: Arc<AtomicBool>,
+    alarm: Arc<Bell>,
+}
+
+impl Delivery for Way {
+    fn deliver(&mut self, id: u64, reply: Reply) {
+        if !self.ringing.push(id, &reply, Reply::Failed) {
+            self.deaf.store(true, Ordering::Relaxed);
+            self.alarm.ring();
+        }
+    }
+}
+
+impl Streams {
+    /// Of `host`.
+    pub fn new(host: Arc<Host>) -> Result<Streams> {
+        let (errands, doing) = sync_channel(ERRANDS_MAX);
+        let taken = Arc::new(AtomicU64::new(0));
+        let clerk = Clerk { host: host.clone(), errands: doing, taken: taken.clone() };
+        let thread = std::thread::Builder::new().name("thalweg-files".into());
+        thread.spawn(move || clerk.run()).map_err(|e| Error::io("server", e))?;
+        let alarm = Arc::new(Bell::new()?);
+        Ok(Streams { host, alarm, guests: Mutex::default(), errands, taken })
+    }
+
+    fn guests(&self) -> MutexGuard<'_, BTreeMap<PeerId, Guest>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hosted for Streams {
+    fn alarm(&self) -> &Bell {
+        &self.alarm
+    }
+
+    fn tick(&self) -> (Option<Nanos>, Vec<PeerId>) {
+        let guests = self.guests();
+        let deaf = guests.iter().filter(|(_, guest)| guest.deaf.load(Ordering::Relaxed));
+        (None, deaf.map(|(peer, _)| *peer).collect())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.host.is_closed()
+    }
+
+    fn close(&self) {
+        self.host.close();
+        self.alarm.ring();
+    }
+
+    fn welcome(&self, _: Hello, seat: &Seat<'_>) -> Result<PeerId> {
+        seat.welcome(&Handshake::Welcome, &[])?;
+        let (shelf, deaf) = (Arc::new(Shelf::default()), Arc::new(AtomicBool::new(false)));
+        let way = Way { ringing: seat.way(), deaf: deaf.clone(), alarm: self.alarm.clone() };
+        let peer = self.host.join(Box::new(way), shelf.clone())?;
+        self.guests().insert(peer, Guest { shelf, deaf });
+        Ok(peer)
+    }
+
+    fn message(&self, from: PeerId, message: &[u8]) -> Result<()> {
+        let (id, body): (u64, Request) = decode(message)?;
+        self.host.submit(from, id, body)
+    }
+
+    /// Whoever waits for a disk here would hold up all clients.
+    fn packet(&self, from: PeerId, socket: &Arc<Socket>) -> Result<()> {
+        let (asked, _) = Handshake::receive(socket)?;
+        let shelf = self.guests().get(&from).map(|guest| guest.shelf.clone()).unwrap_or_default();
+        let full = |_| Error::new(Kind::Full, "server", "more requests than a client makes");
+        self.errands.try_send((asked, socket.clone(), shelf)).map_err(full)
+    }
+
+    fn leave(&self, peer: PeerId) {
+        if let Some(guest) = self.guests().remove(&peer) {
+            self.taken.fetch_sub(guest.shelf.taken(), Ordering::Relaxed);
+        }
+        self.host.leave(peer);
+    }
+}
+
+/// Does what needs the disk.
+struct Clerk {
+    host: Arc<Host>,
+    errands: Receiver<Errand>,
+    taken: Arc<AtomicU64>,
+}
+
+impl Clerk {
+    fn run(self) {
+        while let Ok((asked, socket, shelf)) = self.errands.recv() {
+            let sent = match self.answer(asked, &shelf) {
+                Ok((answer, fd)) => answer.send(&socket, &[fd.as_fd()]),
+                Err(e) => Handshake::Refused(e).send(&socket, &[]),
+            };
+            // Who does not take it is noticed elsewhere.
+            drop(sent);
+        }
+    }
+
+    fn nothing(&self) -> Result<OwnedFd> {
+        let null = std::fs::File::open("/dev/null").map_err(|e| Error::io("server", e))?;
+        Ok(null.into())
+    }
+
+    fn answer(&self, asked: Handshake, shelf: &Shelf) -> Result<(Handshake, OwnedFd)> {
+        match asked {
+            Handshake::Outbox { bytes } => {
+                let all = self.taken.load(Ordering::Relaxed).saturating_add(bytes.0);
+                if all > OUTBOXES_MAX.0 {
+                    let detail =
+                        format!("outboxes of {} for all clients; accepted are {OUTBOXES_MAX}", Bytes(all));
+                    return Err(Error::new(Kind::Full, "stream.produce", detail));
+                }
+                let segment = shelf.fill(bytes)?;
+                let fd = segment.fd().try_clone_to_owned().map_err(|e| Error::io("stream.produce", e))?;
+                self.taken.fetch_add(segment.bytes().0, Ordering::Relaxed);
+                Ok((Handshake::Descriptor { bytes: segment.bytes() }, fd))
+            }
+            Handshake::Segment { place, event } => {
+                let (journal, _) = self.host.journal(&place)?;
+                let found = journal.lock().unwrap_or_else(PoisonError::into_inner).locate(event)?;
+                let (number, place, next, end) = (found.segment, found.place, found.next, found.end);
+                Ok((Handshake::File(Whereabouts { number, place, next, end }), found.file.reader()?))
+            }
+            Handshake::Since { place, time } => {
+                let (journal, _) = self.host.journal(&place)?;
+                let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+                let next = journal.first_since(time)?;
+                // A descriptor comes with every answer that is no refusal.
+                let fd = self.nothing()?;
+                Ok((Handshake::File(Whereabouts { number: 0, place: 0, next, end: None }), fd))
+            }
+            Handshake::Data { place, position } => {
+                let (journal, _) = self.host.journal(&place)?;
+                let found = journal.lock().unwrap_or_else(PoisonError::into_inner).data_file(position);
+                let (number, file) = found?;
+                let whereabouts = Whereabouts { number, place: 0, next: 0, end: None };
+                Ok((Handshake::File(whereabouts), file.reader()?))
+            }
+            other => Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! A consumer: a member of a named consumer that reads the partitions which it holds.
+
+use super::super::message::{Begin, Held, Place, Reply, Request};
+use super::events::Events;
+use super::link::{unexpected, Link, Source};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use thalweg_foundation::base::Name;
+use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_transport::journal::{Chunk, Read};
+use thalweg_transport::link::{now, Patience};
+
+/// About so many bytes are read at a time.
+const READ: u64 = 512 << 10;
+/// The longest that the service is asked to wait for events.
+const POLL: Nanos = Nanos(20_000_000_000);
+
+/// How a consumer is to be.
+#[derive(Clone, Debug)]
+pub struct ConsumerOptions {
+    /// Its name; members of one name share the partitions.
+    pub name: Name,
+    /// The partitions that it may have; none: all.
+    pub only: Option<Vec<u32>>,
+    /// Where it begins where nothing was acknowledged.
+    pub begin: Begin,
+}
+
+/// Where a member is in a partition that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The partition.
+    pub partition: u32,
+    /// The number behind the last event that was acknowledged.
+    pub acknowledged: u64,
+    /// The next event that is read.
+    pub next: u64,
+    /// The number behind the last event that there is.
+    pub end: u64,
+}
+
+struct Lane {
+    next: u64,
+    acknowledged: u64,
+    events: Range<u64>,
+    source: Box<dyn Source>,
+    /// What was read and not given yet.
+    ahead: Option<(Arc<Chunk>, usize, u32)>,
+}
+
+#[derive(Default)]
+struct State {
+    generation: u64,
+    lanes: BTreeMap<u32, Lane>,
+    /// The partition that had its turn last.
+    turn: u32,
+    /// Memory to be used again.
+    spare: Option<Arc<Chunk>>,
+}
+
+/// A member of a named consumer.
+pub struct Consumer {
+    link: Arc<dyn Link>,
+    topic: Name,
+    options: ConsumerOptions,
+    /// Held by who pulls, also while it waits.
+    pulling: Mutex<()>,
+    state: Mutex<State>,
+    closed: AtomicBool,
+}
+
+impl Consumer {
+    /// Joins.
+    ///
+    /// # Errors
+    /// `NotFound` for a topic that is not there, or what the link says.
+    pub fn join(
+        link: Arc<dyn Link>,
+        topic: Name,
+        options: ConsumerOptions,
+        patience: Patience<'_>,
+    ) -> Result<Consumer> {
+        let ConsumerOptions { name, only, begin } = options.clone();
+        let ask = Request::Join { topic: topic.clone(), consumer: name, only, begin };
+        let news = link.ask(ask, patience)?;
+        let (pulling, state, closed) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        let consumer = Consumer { link, topic, options, pulling, state, closed };
+        consumer.take(&mut consumer.lock(), news)?;
+        Ok(consumer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self, partition: u32) -> Place {
+        Place { topic: self.topic.clone(), partition }
+    }
+
+    fn take(&self, state: &mut State, news: Reply) -> Result<()> {
+        let Reply::News { generation, held } = news else { return Err(unexpected(&news)) };
+        state.generation = generation;
+        state.lanes.retain(|partition, _| held.iter().any(|h| h.partition == *partition));
+        for Held { partition, next, events } in held {
+            let lane = state.lanes.entry(partition).or_insert_with(|| Lane {
+                next,
+                acknowledged: next,
+                events: events.clone(),
+                source: self.link.source(&self.place(partition)),
+                ahead: None,
+            });
+            lane.events = events;
+            lane.acknowledged = lane.acknowledged.max(next);
+            // What retention has let go of cannot be read any more.
+            lane.next = lane.next.max(lane.events.start);
+        }
+        Ok(())
+    }
+
+    /// The next events of one partition, at most `most`; none when none came in time, or it was closed.
+    ///
+    /// # Errors
+    /// `Corrupt` when events cannot be read: the call after it goes on behind them; `Gone`, `NotFound` when the topic is.
+    pub fn pull(&self, most: u32, patience: Patience<'_>) -> Result<Option<Events>> {
+        let deadline = now().after(patience.within);
+        let _one_at_a_time = self.pulling.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let mut state = self.lock();
+            if self.closed.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let behind = state.turn + 1;
+            let order: Vec<u32> =
+                state.lanes.range(behind..).chain(state.lanes.range(..behind)).map(|(n, _)| *n).collect();
+            for partition in order {
+                if let Some(events) = self.read(&mut state, partition, most, patience)? {
+                    state.turn = partition;
+                    return Ok(Some(events));
+                }
+            }
+            let left = deadline.since(now());
+            let poll = Request::Poll {
+                topic: self.topic.clone(),
+                consumer: self.options.name.clone(),
+                generation: state.generation,
+                known: state.lanes.iter().map(|(n, lane)| (*n, lane.events.end)).collect(),
+                within: left.min(POLL),
+            };
+            drop(state);
+            let tick = || match self.closed.load(Ordering::Relaxed) {
+                true => Err(Error::new(Kind::Interrupted, "stream.pull", "the consumer was closed")),
+                false => (patience.tick)(),
+            };
+            let asked = self.link.ask(poll, Patience { within: left.min(POLL), tick: &tick });
+            let mut state = self.lock();
+            match asked {
+                Ok(news) => self.take(&mut state, news)?,
+                Err(e) if e.kind == Kind::Timeout => {}
+                Err(_) if self.closed.load(Ordering::Relaxed) => return Ok(None),
+                Err(e) => return Err(e),
+            }
+            let there = state.lanes.values().any(|lane| lane.next < lane.events.end);
+            if left == Nanos(0) && !there {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next events of a partition, if there are any.
+    fn read(
+        &self,
+        state: &mut State,
+        partition: u32,
+        most: u32,
+        patience: Patience<'_>,
+    ) -> Result<Option<Events>> {
+        let State { lanes, spare, .. } = state;
+        let Some(lane) = lanes.get_mut(&partition) else { return Ok(None) };
+        loop {
+            if let Some((chunk, entry, record)) = lane.ahead.take() {
+                let Some(batch) = chunk.entry(entry).map(|batch| batch.header) else {
+                    *spare = Some(chunk);
+                    continue;
+                };
+                let from = record.max(lane.next.saturating_sub(batch.first).min(u64::from(u32::MAX)) as u32);
+                let to = batch.content.records.min(from.saturating_add(most.max(1)));
+                if from >= batch.content.records {
+                    lane.ahead = Some((chunk, entry + 1, 0));
+                    continue;
+                }
+                lane.next = batch.first + u64::from(to);
+                lane.ahead = Some(match to == batch.content.records {
+                    true => (chunk.clone(), entry + 1, 0),
+                    false => (chunk.clone(), entry, to),
+                });
+                return Ok(Some(Events { chunk, entry, records: from..to, partition }));
+            }
+            if lane.next >= lane.events.end {
+                return Ok(None);
+            }
+            let bytes = spare.take().and_then(Arc::into_inner).map(Chunk::into_bytes).unwrap_or_default();
+            match lane.source.entries(lane.next, lane.events.end, READ, bytes, patience) {
+                Ok(Read::Entries(chunk)) => lane.ahead = Some((Arc::new(chunk), 0, 0)),
+                Ok(Read::Damaged { next, why }) => {
+                    lane.next = next.max(lane.next + 1);
+                    return Err(why);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Copies `range` of the data of event `n` of `events`, counted in bytes from the event's first, to `into`.
+    ///
+    /// # Errors
+    /// `Invalid` outside of the data or where the consumer does not hold the partition any more; `Corrupt`, `Gone`.
+    pub fn read_data(
+        &self,
+        events: &Events,
+        n: u32,
+        range: Range<u64>,
+        into: &mut [u8],
+        patience: Patience<'_>,
+    ) -> Result<()> {
+        let held = events.data_range(n);
+        let wanted = held.start.saturating_add(range.start)..held.start.saturating_add(range.end);
+        if range.start > range.end || wanted.end > held.end || into.len() as u64 != range.end - range.start {
+            let detail = format!(
+                "bytes {} to {} of {} into {} bytes",
+                range.start,
+                range.end,
+                held.end - held.start,
+                into.len()
+            );
+            return Err(Error::new(Kind::Invalid, "stream.data", detail));
+        }
+        if let Some(data) = events.data(n) {
+            into.copy_from_slice(&data[range.start as usize..range.end as usize]);
+            return Ok(());
+        }
+        let Some(batch) = events.batch() else { return Ok(()) };
+        let mut state = self.lock();
+        if let Some(lane) = state.lanes.get_mut(&events.partition) {
+            return lane.source.data(&batch, wanted, into, patience);
+        }
+        // Another member holds the partition now; the data are there all the same.
+        self.link.source(&self.place(events.partition)).data(&batch, wanted, into, patience)
+    }
+
+    /// All events of a partition before `next` need not be given to this name again; a lower number changes nothing.
+    ///
+    /// # Errors
+    /// `Gone` when the service is.
+    pub fn acknowledge(&self, partition: u32, next: u64) -> Result<()> {
+        self.link.alive()?;
+        self.link.tell(Request::Acknowledge {
+            place: self.place(partition),
+            consumer: self.options.name.clone(),
+            next,
+        });
+        if let Some(lane) = self.lock().lanes.get_mut(&partition) {
+            lane.acknowledged = lane.acknowledged.max(next);
+        }
+        Ok(())
+    }
+
+    /// Reads a partition from event `next` on; what was acknowledged stays so.
+    ///
+    /// # Errors
+    /// `Invalid` when it is not held, or there is no such event and it is not the next to come.
+    pub fn seek(&self, partition: u32, next: u64, patience: Patience<'_>) -> Result<()> {
+        self.refresh(patience)?;
+        let mut state = self.lock();
+        let lane = self.lane(&mut state, partition)?;
+        if next < lane.events.start || next > lane.events.end {
+            let Range { start, end } = lane.events;
+            let detail = format!("event {next} of partition {partition}; accepted are {start} to {end}");
+            return Err(Error::new(Kind::Invalid, "stream.seek", detail));
+        }
+        (lane.next, lane.ahead) = (next, None);
+        lane.source = self.link.source(&self.place(partition));
+        Ok(())
+    }
+
+    /// Reads a partition from the first event on that was appended at `time`, in nanoseconds since 1970, or later.
+    ///
+    /// # Errors
+    /// As `seek`.
+    pub fn seek_time(&self, partition: u32, time: Nanos, patience: Patience<'_>) -> Result<()> {
+        self.lane(&mut self.lock(), partition)?;
+        let next = self.link.first_since(&self.place(partition), time, patience)?;
+        self.seek(partition, next, patience)
+    }
+
+    fn lane<'s>(&self, state: &'s mut State, partition: u32) -> Result<&'s mut Lane> {
+        let held: Vec<u32> = state.lanes.keys().copied().collect();
+        state.lanes.get_mut(&partition).ok_or_else(|| {
+            let detail =
+                format!("partition {partition}, which this consumer does not hold; it holds {held:?}");
+            Error::new(Kind::Invalid, "stream.seek", detail)
+        })
+    }
+
+    fn refresh(&self, patience: Patience<'_>) -> Result<()> {
+        let poll = Request::Poll {
+            topic: self.topic.clone(),
+            consumer: self.options.name.clone(),
+            // No generation: it is answered at once.
+            generation: u64::MAX,
+            known: Vec::new(),
+            within: patience.within.min(POLL),
+        };
+        let news = self.link.ask(poll, patience)?;
+        self.take(&mut self.lock(), news)
+    }
+
+    /// Where it is in the partitions that it holds now.
+    ///
+    /// # Errors
+    /// What the link says.
+    pub fn positions(&self, patience: Patience<'_>) -> Result<Vec<Position>> {
+        self.refresh(patience)?;
+        let state = self.lock();
+        let position = |(partition, lane): (&u32, &Lane)| Position {
+            partition: *partition,
+            acknowledged: lane.acknowledged,
+            next: lane.next,
+            end: lane.events.end,
+        };
+        Ok(state.lanes.iter().map(position).collect())
+    }
+
+    /// Leaves, and wakes who pulls; what was acknowledged is remembered when this returns.
+    ///
+    /// # Errors
+    /// What the link says.
+    pub fn close(&self, patience: Patience<'_>) -> Result<()> {
+        if self.closed.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let leave = Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone() };
+        self.link.ask(leave, patience).map(drop)
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        if !self.closed.swap(true, Ordering::Relaxed) {
+            let leave = Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone() };
+            self.link.tell(leave);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The link to a service on another node: frames over TCP, events and data as they lie in the journals.
+
+use super::super::driver::{RemoteReply, RemoteRequest};
+use super::super::message::{Batch, Place, Reply, Request};
+use super::link::{accepted, unexpected, Link, Source};
+use crate::envelope::{decode, encode};
+use crate::greeting::{Greeting, Hello};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
+use thalweg_transport::journal::{Chunk, Content, Entry, Head, Identity, Read, Use};
+use thalweg_transport::link::{Correspondence, Patience, Post, Stream};
+use thalweg_transport::memory::Segment;
+
+/// How much longer than the service a client waits for an answer.
+const GRACE: Nanos = Nanos(5_000_000_000);
+/// Nothing moves for so long within a message: the other end is gone.
+const STALL: Nanos = Nanos(30_000_000_000);
+
+/// A link to a service on another node.
+#[derive(Clone)]
+pub struct Remote(Arc<Shared>);
+
+struct Shared {
+    stream: Stream,
+    sending: Mutex<()>,
+    letters: Correspondence<Reply>,
+    outbox: OnceLock<Arc<Segment>>,
+    address: String,
+    hello: Hello,
+    /// A second connection, on which one thing is asked at a time: what it brings is large.
+    reading: Mutex<Option<Stream>>,
+}
+
+fn open(address: &str, hello: &Hello, patience: Patience<'_>) -> Result<Stream> {
+    let stream = Stream::connect(address, patience.within)
+        .map_err(|e| Error { message: e.message.replacen("stage.connect", "stream.connect", 1), ..e })?;
+    stream.send(&Greeting::Streams(hello.clone()).encode()?, &[], patience)?;
+    let mut frame = Vec::new();
+    stream.receive(&mut frame, Patience { within: patience.within.after(GRACE), ..patience })?;
+    match decode::<RemoteReply>(&frame)?.1 {
+        RemoteReply::Welcome => Ok(stream),
+        RemoteReply::Failed(e) => Err(e),
+        other => Err(unexpected(&other)),
+    }
+}
+
+impl Remote {
+    /// Connects to `host:port`.
+    ///
+    /// # Errors
+    /// `Gone` when nobody answers, `Access` when the token is wrong, `Protocol` when it speaks another version.
+    pub fn connect(address: &str, hello: Hello, patience: Patience<'_>) -> Result<Remote> {
+        let stream = open(address, &hello, patience)?;
+        Ok(Remote(Arc::new(Shared {
+            stream,
+            sending: Mutex::new(()),
+            letters: Correspondence::default(),
+            outbox: OnceLock::new(),
+            address: address.into(),
+            hello,
+            reading: Mutex::default(),
+        })))
+    }
+}
+
+impl Shared {
+    fn named(&self, e: Error) -> Error {
+        match e.kind {
+            Kind::Gone => {
+                Error::new(Kind::Gone, "stream", format!("the server at \"tcp:{}\" is gone", self.address))
+            }
+            _ => e,
+        }
+    }
+
+    fn send(&self, id: u64, body: &RemoteRequest, bulk: &[u8], patience: Patience<'_>) -> Result<()> {
+        let frame = encode(id, body, Vec::new())?;
+        let _one_at_a_time = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        // Half a message cannot be taken back.
+        let patience = Patience { within: patience.within.max(STALL), ..patience };
+        self.stream.send(&frame, bulk, patience).map_err(|e| self.named(e))
+    }
+
+    /// Asks on the second connection and receives what follows the answer.
+    fn fetch<T>(
+        &self,
+        body: &RemoteRequest,
+        patience: Patience<'_>,
+        take: impl FnOnce(RemoteReply, &Stream) -> Result<T>,
+    ) -> Result<T> {
+        let mut reading = self.lock_reading();
+        let stream = match reading.take().filter(|stream| !stream.ended()) {
+            Some(stream) => stream,
+            None => open(&self.address, &self.hello, patience)?,
+        };
+        let patience = Patience { within: patience.within.max(STALL), ..patience };
+        let done = (|| {
+            stream.send(&encode(1, body, Vec::new())?, &[], patience)?;
+            let mut frame = Vec::new();
+            stream.receive(&mut frame, patience)?;
+            take(decode(&frame)?.1, &stream)
+        })();
+        // A connection on which something was left half-way is not used again.
+        if done.as_ref().err().is_none_or(|e| !matches!(e.kind, Kind::Gone | Kind::Protocol | Kind::Timeout))
+        {
+            *reading = Some(stream);
+        }
+        done.map_err(|e| self.named(e))
+    }
+
+    fn lock_reading(&self) -> MutexGuard<'_, Option<Stream>> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes of a batch in the outbox.
+    fn bulk(&self, batch: &Batch) -> Result<&[u8]> {
+        let none = || Error::new(Kind::Invalid, "stream.produce", "a batch without an outbox");
+        let bytes = bulk_bytes(batch);
+        let start = self.outbox.get().ok_or_else(none)?.at(batch.at, Bytes(bytes))?;
+        // SAFETY: so many bytes lie there in memory that this keeps; the producer does not change them before the answer.
+        Ok(unsafe { std::slice::from_raw_parts(start, bytes as usize) })
+    }
+}
+
+/// How many bytes of a batch follow its request.
+pub fn bulk_bytes(batch: &Batch) -> u64 {
+    let content = Content { records: batch.events, metadata: batch.metadata_bytes, data: batch.data_bytes };
+    let parts = content.parts(!batch.apart);
+    match batch.apart {
+        true => parts.rest.next_multiple_of(64).saturating_add(batch.data_bytes),
+        false => parts.body,
+    }
+}
+
+impl Post<Reply> for Shared {
+    fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
+        let mut frame = Vec::new();
+        self.stream.receive(&mut frame, patience)?;
+        match decode::<RemoteReply>(&frame)? {
+            (id, RemoteReply::Answer(reply)) => Ok(Some((id, reply))),
+            (id, RemoteReply::Failed(e)) => Ok(Some((id, Reply::Failed(e)))),
+            (_, other) => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Link for Remote {
+    fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
+        let shared = &*self.0;
+        let id = shared.letters.open();
+        if let Err(e) = shared.send(id, &RemoteRequest::Ask(body), &[], patience) {
+            shared.letters.close(id);
+            return Err(e);
+        }
+        let patience = Patience { within: patience.within.after(GRACE), ..patience };
+        let answer = shared.letters.wait(id, shared, patience, &|_| ());
+        if answer.as_ref().is_err_and(|e| e.kind != Kind::Gone) {
+            self.tell(Request::Cancel { request: id });
+        }
+        answer.map_err(|e| shared.named(e)).and_then(accepted)
+    }
+
+    fn tell(&self, body: Request) {
+        let _ = self.0.send(0, &RemoteRequest::Ask(body), &[], Patience::of(STALL));
+    }
+
+    fn send(&self, id: u64, body: &Request, patience: Patience<'_>) -> Result<()> {
+        let bulk = match body {
+            Request::Produce { batch, .. } => self.0.bulk(batch)?,
+            _ => &[],
+        };
+        self.0.send(id, &RemoteRequest::Ask(body.clone()), bulk, patience)
+    }
+
+    fn next(&self, patience: Patience<'_>) -> Result<(u64, Reply)> {
+        let next = Post::next(&*self.0, patience).map_err(|e| self.0.named(e))?;
+        next.ok_or_else(|| Error::new(Kind::Timeout, "stream", "no reply"))
+    }
+
+    fn outbox(&self, bytes: Bytes, patience: Patience<'_>) -> Result<Arc<Segment>> {
+        self.0.send(1 << 63, &RemoteRequest::Outbox(bytes), &[], patience)?;
+        let (_, reply) = self.next(Patience { within: patience.within.after(GRACE), ..patience })?;
+        accepted(reply)?;
+        let segment = Arc::new(Segment::create(Bytes(bytes.0.next_multiple_of(4096)))?);
+        let _ = self.0.outbox.set(segment.clone());
+        Ok(segment)
+    }
+
+    fn source(&self, place: &Place) -> Box<dyn Source> {
+        Box::new(Far { link: self.0.clone(), place: place.clone() })
+    }
+
+    fn first_since(&self, place: &Place, time: Nanos, patience: Patience<'_>) -> Result<u64> {
+        let ask = RemoteRequest::Since { place: place.clone(), time };
+        self.0.fetch(&ask, patience, |reply, _| match reply {
+            RemoteReply::Event(next) => Ok(next),
+            RemoteReply::Failed(e) => Err(e),
+            other => Err(unexpected(&other)),
+        })
+    }
+
+    fn alive(&self) -> Result<()> {
+        match self.0.stream.ended() {
+            true => Err(self.0.named(Error::new(Kind::Gone, "stream", ""))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A partition on another node.
+struct Far {
+    link: Arc<Shared>,
+    place: Place,
+}
+
+impl Source for Far {
+    fn entries(
+        &mut self,
+        wanted: u64,
+        until: u64,
+        most: u64,
+        mut bytes: Vec<u8>,
+        patience: Patience<'_>,
+    ) -> Result<Read> {
+        let ask = RemoteRequest::Fetch { place: self.place.clone(), wanted, until, most };
+        self.link.fetch(&ask, patience, |reply, stream| match reply {
+            RemoteReply::Entries { bytes: size, number, salt, place, next } => {
+                bytes.resize(size as usize, 0);
+                stream.bulk(&mut bytes, Patience::of(STALL))?;
+                let head = Head { of: Use::Log, journal: Identity([0; 16]), number, salt, made: Nanos(0) };
+                Chunk::received(bytes, &head, place, next).map(Read::Entries)
+            }
+            RemoteReply::Damaged { next, why } => Ok(Read::Damaged { next, why }),
+            RemoteReply::Failed(e) => Err(e),
+            other => Err(unexpected(&other)),
+        })
+    }
+
+    fn data(
+        &mut self,
+        entry: &Entry<'_>,
+        range: Range<u64>,
+        into: &mut [u8],
+        patience: Patience<'_>,
+    ) -> Result<()> {
+        let ask = RemoteRequest::Data { place: self.place.clone(), event: entry.header.first, range };
+        self.link.fetch(&ask, patience, |reply, stream| match reply {
+            RemoteReply::Bytes(size) if size == into.len() as u64 => stream.bulk(into, Patience::of(STALL)),
+            RemoteReply::Failed(e) => Err(e),
+            other => Err(unexpected(&other)),
+        })
+    }
+}

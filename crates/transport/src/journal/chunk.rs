@@ -1,0 +1,158 @@
+//! Whole entries in memory, as they lie in their segment file, and the data that they name.
+
+use super::damaged;
+use super::entry::{Entry, Header, Place, CHUNK, HEADER};
+use super::folder::File;
+use super::head::{Head, Use};
+use super::store::START;
+use std::ops::Range;
+use thalweg_foundation::{Error, Kind, Result};
+
+/// Good entries, one behind the other.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    bytes: Vec<u8>,
+    place: u64,
+    entries: Vec<Header>,
+}
+
+/// Where the entries of a chunk end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// All that is wanted is there.
+    Until,
+    /// The next one takes so many bytes from the chunk's place on.
+    Short(u64),
+    /// What follows is no good entry.
+    Bad,
+}
+
+impl Chunk {
+    /// Takes the entries out of `bytes`, which lie at `place` of the file with `head`, where record `next` begins: those that
+    /// hold record `wanted` or one behind it, and end before `until`.
+    pub(super) fn of(
+        bytes: Vec<u8>,
+        head: &Head,
+        (place, next): (u64, u64),
+        wanted: u64,
+        until: u64,
+    ) -> (Chunk, Stop) {
+        let name = head.of.name(head.number);
+        let mut chunk = Chunk { bytes, place, entries: Vec::new() };
+        let (mut at, mut next) = (place, next);
+        let stop = loop {
+            if next >= until {
+                break Stop::Until;
+            }
+            let from = (at - place) as usize;
+            let bytes = chunk.bytes.get(from..from + HEADER).and_then(|b| <&[u8; HEADER]>::try_from(b).ok());
+            let Some(bytes) = bytes else { break Stop::Short(at - place + HEADER as u64) };
+            let Some(header) = Header::decode(bytes, at, head.salt).filter(|h| h.first == next) else {
+                break Stop::Bad;
+            };
+            if header.numbers().end > until {
+                break Stop::Until;
+            }
+            if header.numbers().end > wanted {
+                let end = (header.end() - place) as usize;
+                let Some(body) = chunk.bytes.get(from + HEADER..end) else { break Stop::Short(end as u64) };
+                if Entry::new(header, body, &name).is_err() {
+                    break Stop::Bad;
+                }
+                chunk.entries.push(header);
+            }
+            (at, next) = (header.end(), header.numbers().end);
+        };
+        (chunk, stop)
+    }
+
+    /// Takes the entries out of bytes that another process read and sent; all must be good.
+    ///
+    /// # Errors
+    /// `Corrupt` when they are not.
+    pub fn received(bytes: Vec<u8>, head: &Head, place: u64, next: u64) -> Result<Chunk> {
+        let all = bytes.len() as u64;
+        let (chunk, stop) = Chunk::of(bytes, head, (place, next), next, u64::MAX);
+        match stop {
+            Stop::Short(n) if n == all + HEADER as u64 => Ok(chunk),
+            _ => Err(damaged(&head.of.name(head.number), place, "what was received is not whole entries")),
+        }
+    }
+
+    /// How many entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Where the entries lie in their file.
+    pub fn places(&self) -> Range<u64> {
+        let first = self.entries.first().map_or(self.place, |header| header.place);
+        first..self.entries.last().map_or(self.place, Header::end)
+    }
+
+    /// The entries as they lie in their file.
+    pub fn bytes(&self) -> &[u8] {
+        let Range { start, end } = self.places();
+        self.bytes.get((start - self.place) as usize..(end - self.place) as usize).unwrap_or_default()
+    }
+
+    /// Entry `n`, counted from 0.
+    pub fn entry(&self, n: usize) -> Option<Entry<'_>> {
+        let header = *self.entries.get(n)?;
+        let from = (header.place - self.place) as usize + HEADER;
+        self.bytes.get(from..from + header.body as usize).map(|body| Entry::known(header, body))
+    }
+
+    /// The memory, to be used again.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Copies `range` of the data of the batch `entry` from the data file `number` to `into`, and checks them.
+///
+/// # Errors
+/// `Io`; `Corrupt` when they are not what was written.
+pub fn read_data(
+    file: &dyn File,
+    number: u64,
+    entry: &Entry<'_>,
+    range: Range<u64>,
+    into: &mut [u8],
+) -> Result<()> {
+    let Place::Store(position) = entry.header.data else { return Ok(()) };
+    let name = Use::Data.name(number);
+    let all = entry.header.content.data;
+    let start = START + position - number;
+    let mut scratch = Vec::new();
+    for chunk in range.start / CHUNK..range.end.div_ceil(CHUNK) {
+        let held = chunk * CHUNK..((chunk + 1) * CHUNK).min(all);
+        let wanted = held.start.max(range.start)..held.end.min(range.end);
+        let place = (wanted.start - range.start) as usize..(wanted.end - range.start) as usize;
+        let Some(target) = into.get_mut(place) else {
+            return Err(Error::new(Kind::Invalid, "journal.read", "a buffer that is too short"));
+        };
+        let whole = wanted == held;
+        if !whole {
+            scratch.resize((held.end - held.start) as usize, 0);
+        }
+        let bytes: &mut [u8] = if whole { &mut *target } else { &mut scratch };
+        file.read(start + held.start, bytes)?;
+        if super::check(bytes) != entry.chunk_check(chunk) {
+            let numbers = entry.header.numbers();
+            let detail =
+                format!("data of records {} to {}: the check is wrong", numbers.start, numbers.end - 1);
+            return Err(damaged(&name, start + held.start, &detail));
+        }
+        if !whole {
+            let from = (wanted.start - held.start) as usize..(wanted.end - held.start) as usize;
+            target.copy_from_slice(&scratch[from]);
+        }
+    }
+    Ok(())
+}
