@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import math
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, TypeVar
 
 from thalweg.errors import InvalidError, WaitTimeoutError
@@ -210,3 +211,25 @@ class Appended(Future[EventId]):
 def _release(waiter: asyncio.Future[None]) -> None:
     if not waiter.done():
         waiter.set_result(None)
+
+
+class All(Future[list[T]]):
+    """The values of several futures, in their order."""
+
+    __slots__ = ("_futures",)
+
+    def __init__(self, futures: Sequence[Future[T]]) -> None:
+        self._futures = futures
+
+    def done(self) -> bool:
+        return all(future.done() for future in self._futures)
+
+    def result(self, timeout_s: float = TIMEOUT_S) -> list[T]:
+        until = time.monotonic() + check_timeout(timeout_s, "result")
+        return [future.result(max(until - time.monotonic(), 0)) for future in self._futures]
+
+    def __await__(self) -> Generator[Any, None, list[T]]:
+        values = []
+        for future in self._futures:
+            values.append((yield from future.__await__()))
+        return values
