@@ -49,7 +49,7 @@ class Producer:
     def push(self, metadata: Any, data: Any = None, partition: int | None = None) -> Future[EventId]:
         """Append an event; return the future of its identity.
 
-        Blocks only when `max_num_batches` are under way and the open batch is full, at most for the producer's time-out.
+        Blocks only when `max_num_batches` are under way and the open batch is full, at most for `timeout_s`.
 
         Parameters
         ----------
