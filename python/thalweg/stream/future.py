@@ -15,6 +15,7 @@ from thalweg.errors import InvalidError, WaitTimeoutError
 from thalweg.stream.identity import EventId
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S")
 
 TIMEOUT_S = 30.0
@@ -34,7 +35,7 @@ def check_timeout(timeout_s: object, operation: str) -> float:
     return float(timeout_s)
 
 
-class Future(ABC, Generic[T]):
+class Future(ABC, Generic[T_co]):
     """A value that comes later; `result` blocks for it, ``await`` waits in asyncio."""
 
     __slots__ = ()
@@ -44,7 +45,7 @@ class Future(ABC, Generic[T]):
         """Tell whether the value, or an error in its place, is there."""
 
     @abstractmethod
-    def result(self, timeout_s: float = TIMEOUT_S) -> T:
+    def result(self, timeout_s: float = TIMEOUT_S) -> T_co:
         """Return the value.
 
         Raises
@@ -56,7 +57,7 @@ class Future(ABC, Generic[T]):
         """
 
     @abstractmethod
-    def __await__(self) -> Generator[Any, None, T]: ...
+    def __await__(self) -> Generator[Any, None, T_co]: ...
 
     def exception(self, timeout_s: float = TIMEOUT_S) -> BaseException | None:
         """Return the error that came in the value's place, or None.

@@ -90,8 +90,10 @@ class Producer:
 
     def push_many(
         self, metadata: Any, data: Any = None, partition: int | None = None
-    ) -> Future[list[tuple[int, range]]]:
-        """Append many events at once; return the future of their partitions and numbers there, in the order of pushing.
+    ) -> Future[list[tuple[int, Sequence[int]]]]:
+        """Append many events at once; return the future of their partitions and their numbers there.
+
+        The numbers are a range for each partition, in the order of pushing; a list where others' came between them.
 
         Parameters
         ----------
@@ -119,14 +121,14 @@ class Producer:
             chosen = selector.many(count, self._values(encoded, values) if selector.looks else ())
         if self._closed:
             raise self._closed_error()
-        futures: list[tuple[int, Future[range]]] = []
+        futures: list[tuple[int, Future[Sequence[int]]]] = []
         for number, which in grouped(chosen):
             try:
                 futures.append((number, self._push_some(number, encoded, column, which)))
             except ThalwegError as error:
                 if not futures:
                     raise
-                failed: Promise[range] = Promise("push_many")
+                failed: Promise[Sequence[int]] = Promise("push_many")
                 failed.fail(error)
                 futures.append((number, failed))
         return _Gathered(futures)
@@ -188,7 +190,7 @@ class Producer:
 
     def _push_some(
         self, partition: int, encoded: Packed, column: Packed | list[Sequence[Buffer]] | None, which: Any
-    ) -> Future[range]:
+    ) -> Future[Sequence[int]]:
         together = isinstance(which, tuple)
         metadata = encoded.part(*which) if together else encoded.take(which)
         if isinstance(column, list):
@@ -205,19 +207,19 @@ class Producer:
         return InvalidError(f"push: producer {self.name!r} of topic {self.topic!r} is closed")
 
 
-class _Gathered(Derived[Any, list[tuple[int, range]]]):
+class _Gathered(Derived[Any, list[tuple[int, Sequence[int]]]]):
     """The ranges of events that went to several partitions."""
 
     __slots__ = ()
 
-    def __init__(self, futures: Sequence[tuple[int, Future[range]]]) -> None:
+    def __init__(self, futures: Sequence[tuple[int, Future[Sequence[int]]]]) -> None:
         partitions = [partition for partition, _ in futures]
         super().__init__(
             All([future for _, future in futures]), lambda ranges: list(zip(partitions, ranges, strict=True))
         )
 
 
-class _Together(Derived[Any, range]):
+class _Together(Derived[Any, Sequence[int]]):
     """The range of events that were pushed one by one to one partition."""
 
     __slots__ = ()

@@ -40,6 +40,8 @@ class Capabilities:
         Kinds of retention.
     mixed_partitions : bool
         Partitions of one topic can differ in rest, durability and retention.
+    exclusive_partitions : bool
+        Of several members of one name that ask for the same partition, one gets it.
     between_processes : bool
         Another process can connect to the same topics.
     survives_restart : bool
@@ -56,6 +58,7 @@ class Capabilities:
     durabilities: tuple[DurabilityKind, ...]
     retentions: tuple[RetentionKind, ...] = ()
     mixed_partitions: bool = True
+    exclusive_partitions: bool = True
     between_processes: bool = True
     survives_restart: bool = False
     notifies: bool = True
@@ -127,10 +130,10 @@ class TransportProducer(ABC):
         """
 
     @abstractmethod
-    def push_many(self, partition: int, metadata: Packed, data: Packed | None) -> Future[range]:
+    def push_many(self, partition: int, metadata: Packed, data: Packed | None) -> Future[Sequence[int]]:
         """Append events, as many as there are metadata, in order; None is no data. Blocks as `push` does.
 
-        The future is of their numbers.
+        The future is of their numbers: a range, or a list where the technology lets others' come between them.
         """
 
     @abstractmethod

@@ -124,7 +124,8 @@ class RecordSerializer(Serializer):
 
         assert self.dtype is not None and self.dtype.names is not None
         if isinstance(value, np.void | np.ndarray):
-            return self._array(value).tobytes()
+            encoded: bytes = self._array(value).tobytes()
+            return encoded
         try:
             if isinstance(value, dict):
                 if value.keys() != self.dtype.fields.keys():  # type: ignore[union-attr]
