@@ -46,6 +46,10 @@ class AccessError(ThalwegError, PermissionError):
     """A wrong token, or an operation that is not allowed."""
 
 
+class NotSupportedError(ThalwegError, NotImplementedError):
+    """Something that this technology cannot do; the message names what it can."""
+
+
 class ConfigError(ThalwegError, ValueError):
     """A wrong configuration; the message gives the path of the key and the fix."""
 

@@ -1,0 +1,1 @@
+"""The technologies that carry streams, each in one file over one interface of bytes."""

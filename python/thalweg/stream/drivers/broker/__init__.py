@@ -1,0 +1,1 @@
+"""Streams in a Kafka broker."""

@@ -1,0 +1,159 @@
+"""Reading the partitions that a member of a named consumer holds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from thalweg.errors import InvalidError, NotFoundError
+from thalweg.stream.drivers.folder.layout import TopicFolder
+from thalweg.stream.drivers.folder.members import Member
+from thalweg.stream.drivers.folder.positions import raise_position, read_position
+from thalweg.stream.drivers.folder.reader import FileBatch, Reader, check_offset
+from thalweg.stream.drivers.folder.refusal import refusals
+from thalweg.stream.drivers.transport import Begin, Held, RawBatch, TransportConsumer
+from thalweg.stream.future import TIMEOUT_S
+
+_SHARE_EVERY_S = 0.05
+_LOOK_EVERY_S = 0.5
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.0001, 0.02
+
+
+class FolderConsumer(TransportConsumer):
+    """Polls the files, ever more rarely while nothing comes."""
+
+    def __init__(
+        self,
+        topic: TopicFolder,
+        name: str,
+        partitions: Sequence[int] | None,
+        begin: Begin,
+        batch_size: int,
+        whole: bool,
+        timeout_s: float,
+    ) -> None:
+        self._topic = topic
+        self._begin = begin
+        self._most = batch_size
+        self._whole = whole
+        self._count = len(topic.definition().partitions)
+        self._shares = partitions is None
+        self._positions: Path = topic.consumer_folder(name)
+        self._member = Member(self._positions)
+        self._readers: dict[int, Reader] = {}
+        self._turn: list[int] = []
+        self._closed = threading.Event()
+        self._closing = threading.Lock()
+        self._share_at = self._look_at = 0.0
+        try:
+            if partitions is None:
+                self._share()
+            else:
+                self._member.take(partitions, timeout_s)
+                for partition in partitions:
+                    self._open(partition)
+        except BaseException:
+            self.close()
+            raise
+
+    def pull(self, max_events: int, timeout_s: float) -> RawBatch | None:
+        until, pause_s = time.monotonic() + timeout_s, _FIRST_PAUSE_S
+        most = min(max_events, self._most) if self._most else max_events
+        while not self._closed.is_set():
+            now = time.monotonic()
+            if self._shares and now >= self._share_at:
+                self._share()
+            for number, partition in enumerate(self._turn):
+                batch = self._readers[partition].pull(most)
+                if batch is not None:
+                    self._turn.append(self._turn.pop(number))  # the others come first next time
+                    return batch
+            if now >= self._look_at:
+                self._look(now)
+            if now >= until:
+                return None
+            self._closed.wait(min(pause_s, until - now))
+            pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+        return None
+
+    def read(self, batch: RawBatch, number: int, ranges: Sequence[tuple[int, int]], into: memoryview) -> None:
+        assert isinstance(batch, FileBatch)
+        with refusals("pull"):
+            self._reader(batch.partition, "pull").read(batch, number, ranges, into)
+
+    def acknowledge(self, partition: int, next_offset: int) -> None:
+        reader = self._readers.get(partition)
+        place = 0 if reader is None else reader.place_of(next_offset)
+        raise_position(self._position(partition), next_offset, place, TIMEOUT_S)
+
+    def seek(self, partition: int, to: int | float | Begin) -> None:
+        reader = self._reader(partition, "seek")
+        with refusals("seek"):
+            if to == "first":
+                reader.go_to(0)
+            elif to == "next":
+                reader.go_to_end()
+            elif isinstance(to, int):
+                reader.go_to(check_offset(to, reader.next_number(), partition))
+            elif isinstance(to, float):
+                reader.go_to_time(to)
+
+    def held(self) -> Mapping[int, Held]:
+        found = {}
+        for partition, reader in sorted(self._readers.items()):
+            stored = read_position(self._position(partition))
+            found[partition] = Held(stored[0] if stored else 0, reader.next_number())
+        return found
+
+    def close(self) -> None:
+        self._closed.set()
+        with self._closing:
+            while self._readers:
+                self._readers.popitem()[1].close()
+            self._turn.clear()
+            self._member.close()
+
+    def _share(self) -> None:
+        with self._closing:
+            if self._closed.is_set():
+                return
+            with refusals("pull"):
+                taken, given_up = self._member.share(self._count)
+            for partition in given_up:
+                self._turn.remove(partition)
+                self._readers.pop(partition).close()
+            for partition in taken:
+                self._open(partition)
+            self._share_at = time.monotonic() + _SHARE_EVERY_S
+
+    def _open(self, partition: int) -> None:
+        reader = Reader(self._topic.events(partition), partition, whole=self._whole, timeout_s=TIMEOUT_S)
+        self._readers[partition] = reader
+        self._turn.append(partition)
+        stored = read_position(self._position(partition))
+        if stored is not None:
+            reader.go_to(*stored)
+        elif self._begin == "next":
+            reader.go_to_end()
+            number = reader.next_number()
+            raise_position(self._position(partition), number, 0, TIMEOUT_S)  # the next holder begins there too
+
+    def _look(self, now: float) -> None:
+        """See whether the topic is still there."""
+        if not self._topic.exists():
+            raise NotFoundError(f"pull: topic {self._topic.name!r} was deleted")
+        self._look_at = now + _LOOK_EVERY_S
+
+    def _reader(self, partition: int, operation: str) -> Reader:
+        try:
+            return self._readers[partition]
+        except KeyError:
+            held = ", ".join(map(str, sorted(self._readers))) or "none"
+            raise InvalidError(
+                f"{operation}: partition {partition!r} is not held by this member; it holds {held}"
+            ) from None
+
+    def _position(self, partition: int) -> Path:
+        return self._positions / f"{partition}.position"
