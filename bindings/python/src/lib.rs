@@ -7,6 +7,7 @@ mod client;
 mod failure;
 mod relayout;
 mod server;
+mod stream;
 mod variable;
 mod waiting;
 
@@ -36,6 +37,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<client::Client>()?;
     module.add_class::<client::Loan>()?;
     module.add_class::<server::Server>()?;
+    module.add_class::<stream::StreamDriver>()?;
+    module.add_class::<stream::StreamProducer>()?;
+    module.add_class::<stream::StreamConsumer>()?;
+    module.add_class::<stream::StreamEvents>()?;
+    module.add_class::<stream::Pushed>()?;
+    module.add_class::<stream::PushedMany>()?;
     module.add_class::<variable::Variable>()?;
     module.add_class::<variable::RegionLoan>()?;
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;

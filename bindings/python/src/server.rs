@@ -30,7 +30,7 @@ impl Server {
     #[new]
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (*, memory_limit_bytes=None, when_full="block", socket=None, listen=None, token=None,
-        replica_limit_bytes=None, spill=None, workers=None))]
+        replica_limit_bytes=None, spill=None, workers=None, stream_folder=None, stream_memory_bytes=None))]
     fn new(
         py: Python<'_>,
         memory_limit_bytes: Option<u64>,
@@ -41,6 +41,8 @@ impl Server {
         replica_limit_bytes: Option<u64>,
         spill: Option<(PathBuf, u64)>,
         workers: Option<usize>,
+        stream_folder: Option<PathBuf>,
+        stream_memory_bytes: Option<u64>,
     ) -> PyResult<Server> {
         let when_full = match when_full {
             "block" => WhenFull::Block,
@@ -62,6 +64,8 @@ impl Server {
             replicas: replica_limit_bytes.map(Bytes),
             spill: spill.map(|(folder, bytes)| Spill { folder, limit: Bytes(bytes) }),
             workers,
+            streams: stream_folder,
+            stream_memory: stream_memory_bytes.map(Bytes),
         };
         let server = py.detach(|| thalweg::Server::start(settings)).map_err(raised)?;
         let (address, tcp_address) = (server.address().to_string(), server.tcp_address().map(str::to_string));

@@ -9,9 +9,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use thalweg_foundation::array::DType;
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos};
+use thalweg_services::greeting::Hello;
 use thalweg_services::staging::core::{Config, Input, Outcome, Output, PeerId, Staging, Task, WhenFull};
 use thalweg_services::staging::hash;
-use thalweg_services::staging::message::{Hello, Reply, Request, PROTOCOL};
+use thalweg_services::staging::message::{Reply, Request, PROTOCOL};
 
 const TRACE: usize = 60;
 const STEPS: u64 = 400;

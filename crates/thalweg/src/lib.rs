@@ -18,6 +18,16 @@
 pub mod limits;
 mod relayout;
 
+/// Streams of events.
+pub mod stream {
+    pub use thalweg_services::stream::client::{
+        BatchSize, Column, Consumer, ConsumerOptions, Driver, Events, Identity, Ordering, Position, Producer,
+        ProducerOptions, Pushed, PushedMany,
+    };
+    pub use thalweg_services::stream::message::Begin;
+    pub use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic};
+}
+
 pub use relayout::relayout;
 pub use thalweg_foundation::array::{
     Cell, DType, Extents, Field, Histogram, Layout, Number, Part, Plan, Records, Region, Shape, Sum, Summary,

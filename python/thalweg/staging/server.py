@@ -1,4 +1,4 @@
-"""The staging server: one service for many processes, and over TCP for many nodes."""
+"""The server: staging and streams for many processes, and over TCP for many nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thalweg.errors import InvalidError
 
 
 class Server:
-    """Hosts the staging service in this process, on threads of its own.
+    """Hosts staging and streams in this process, on threads of its own.
 
     Parameters
     ----------
@@ -36,6 +36,11 @@ class Server:
         stay readable. The file has no name and is gone with the server. Default: there is none.
     workers : int, optional
         The most threads that reorganise, reduce and move data. Default: one for each core, at most 4.
+    stream_folder : str or path, optional
+        Where topics are kept that rest in files, with all that is known of them; they are there again when a server is
+        started with this folder. Default: there is none, and topics rest in memory.
+    stream_memory_bytes : int, optional
+        The most memory for events that rest in memory. Default: a quarter of what is available.
 
     Raises
     ------
@@ -64,12 +69,15 @@ class Server:
         replica_limit_bytes: int | None = None,
         spill: tuple[str | Path, int] | None = None,
         workers: int | None = None,
+        stream_folder: str | Path | None = None,
+        stream_memory_bytes: int | None = None,
     ) -> None:
         numbers = {
             "memory_limit_bytes": memory_limit_bytes,
             "replica_limit_bytes": replica_limit_bytes,
             "spill": None if spill is None else spill[1],
             "workers": workers,
+            "stream_memory_bytes": stream_memory_bytes,
         }
         for name, number in numbers.items():
             if number is not None and not 0 <= number < 1 << 63:
@@ -83,6 +91,8 @@ class Server:
             replica_limit_bytes=replica_limit_bytes,
             spill=None if spill is None else (str(spill[0]), spill[1]),
             workers=workers,
+            stream_folder=None if stream_folder is None else str(stream_folder),
+            stream_memory_bytes=stream_memory_bytes,
         )
 
     @property

@@ -320,6 +320,25 @@ impl<'a> Entry<'a> {
         self.part(self.parts().metadata, range)
     }
 
+    /// Where the metadata of record `n` lie within the batch's metadata.
+    pub fn metadata_range(&self, n: u32) -> Range<u64> {
+        Ends::of(&self.header.content, self.body).metadata(n as usize)
+    }
+
+    /// The metadata of some records, one behind the other.
+    pub fn metadata_between(&self, records: Range<u32>) -> &'a [u8] {
+        let Some(last) = records.clone().last() else { return &[] };
+        let range = self.metadata_range(records.start).start..self.metadata_range(last).end;
+        self.part(self.parts().metadata, range)
+    }
+
+    /// The data of some records with the padding between, where they lie in the body.
+    pub fn data_between(&self, records: Range<u32>) -> Option<&'a [u8]> {
+        let Some(last) = records.clone().last() else { return Some(&[]) };
+        let range = self.data_range(records.start).start..self.data_range(last).end;
+        self.header.is_inline().then(|| self.part(self.parts().rest, range))
+    }
+
     /// Where the data of record `n` lie within the batch's data.
     pub fn data_range(&self, n: u32) -> Range<u64> {
         Ends::of(&self.header.content, self.body).data(n as usize)

@@ -37,6 +37,8 @@ pub struct Position {
     pub acknowledged: u64,
     /// The next event that is read.
     pub next: u64,
+    /// The first event that there is.
+    pub first: u64,
     /// The number behind the last event that there is.
     pub end: u64,
 }
@@ -240,6 +242,34 @@ impl Consumer {
             into.copy_from_slice(&data[range.start as usize..range.end as usize]);
             return Ok(());
         }
+        self.read_apart(events, wanted, into, patience)
+    }
+
+    /// Copies the data of all `events`, from the first byte of the first to the last of the last, to `into`.
+    ///
+    /// # Errors
+    /// As `read_data`.
+    pub fn read_all(&self, events: &Events, into: &mut [u8], patience: Patience<'_>) -> Result<()> {
+        let last = (events.len() as u32).saturating_sub(1);
+        let wanted = events.data_range(0).start..events.data_range(last).end;
+        if into.len() as u64 != wanted.end - wanted.start {
+            let detail = format!("{} bytes into {}", wanted.end - wanted.start, into.len());
+            return Err(Error::new(Kind::Invalid, "stream.data", detail));
+        }
+        match events.data_column() {
+            Some(data) => into.copy_from_slice(data),
+            None => self.read_apart(events, wanted, into, patience)?,
+        }
+        Ok(())
+    }
+
+    fn read_apart(
+        &self,
+        events: &Events,
+        wanted: Range<u64>,
+        into: &mut [u8],
+        patience: Patience<'_>,
+    ) -> Result<()> {
         let Some(batch) = events.batch() else { return Ok(()) };
         let mut state = self.lock();
         if let Some(lane) = state.lanes.get_mut(&events.partition) {
@@ -327,6 +357,7 @@ impl Consumer {
             partition: *partition,
             acknowledged: lane.acknowledged,
             next: lane.next,
+            first: lane.events.start,
             end: lane.events.end,
         };
         Ok(state.lanes.iter().map(position).collect())

@@ -65,4 +65,25 @@ impl Events {
     pub fn apart(&self) -> bool {
         self.batch().is_some_and(|batch| !batch.header.is_inline())
     }
+
+    /// The metadata of all, one behind the other, and where each one's end.
+    pub fn metadata_column(&self) -> (&[u8], Vec<u64>) {
+        let Some(batch) = self.batch().filter(|_| !self.is_empty()) else { return (&[], Vec::new()) };
+        let ranges = self.records.clone().map(|n| batch.metadata_range(n));
+        let begin = batch.metadata_range(self.records.start).start;
+        let ends = ranges.map(|range| range.end - begin).collect();
+        (batch.metadata_between(self.records.clone()), ends)
+    }
+
+    /// Where each one's data end, counted from the first byte of the first; each begins at the next multiple of 8.
+    pub fn data_ends(&self) -> Vec<u64> {
+        let Some(batch) = self.batch().filter(|_| !self.is_empty()) else { return Vec::new() };
+        let begin = batch.data_range(self.records.start).start;
+        self.records.clone().map(|n| batch.data_range(n).end - begin).collect()
+    }
+
+    /// The data of all, where they lie with their metadata.
+    pub fn data_column(&self) -> Option<&[u8]> {
+        self.batch()?.data_between(self.records.clone())
+    }
 }

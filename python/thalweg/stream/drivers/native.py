@@ -1,0 +1,308 @@
+"""The driver `native`: topics of a Thalweg server, over shared memory or TCP, or of one in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from thalweg import _native
+from thalweg.errors import InvalidError, ThalwegError
+from thalweg.stream.definition import (
+    PartitionDefinition,
+    PartitionDescription,
+    Retention,
+    Rule,
+    TopicDefinition,
+    TopicDescription,
+)
+from thalweg.stream.drivers.transport import (
+    Begin,
+    Capabilities,
+    Held,
+    Ordering,
+    RawBatch,
+    StreamTransport,
+    TransportConsumer,
+    TransportProducer,
+)
+from thalweg.stream.future import TIMEOUT_S, Future, check_timeout
+from thalweg.stream.identity import EventId
+from thalweg.stream.packed import Buffer, Packed
+
+T = TypeVar("T")
+#: Memory for the batches of one producer that are under way.
+OUTBOX_BYTES = 64 << 20
+#: Data in a batch begin at multiples of this.
+_ALIGN = 8
+_ALWAYS = -1.0
+
+
+class NativeTransport(StreamTransport):
+    """Talks to the stream service through the compiled client."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        rests=("memory", "files", "apart"),
+        durabilities=("none", "interval", "always"),
+        retentions=("age", "size", "acknowledged"),
+        survives_restart=True,
+        data_bytes_max=OUTBOX_BYTES - (1 << 20),
+    )
+
+    def __init__(self, address: str | None, *, name: str, token: str | None, timeout_s: float) -> None:
+        if token is None:
+            token = os.environ.get("THALWEG_TOKEN", "")
+        self._timeout_s = timeout_s
+        self._driver = _native.StreamDriver(address, name=name, token=token, timeout_s=timeout_s)
+
+    def create(self, topic: str, definition: TopicDefinition) -> None:
+        rules = [json.dumps(rule) for rule in (definition.validator, definition.selector, definition.serializer)]
+        partitions = [_encoded(partition) for partition in definition.partitions]
+        self._driver.create(topic, partitions, *rules, self._timeout_s)
+
+    def delete(self, topic: str) -> None:
+        self._driver.delete(topic, self._timeout_s)
+
+    def topics(self) -> list[str]:
+        return self._driver.topics(self._timeout_s)
+
+    def describe(self, topic: str) -> TopicDescription:
+        *rules, partitions = self._driver.describe(topic, self._timeout_s)
+        validator, selector, serializer = (_rule(topic, rule) for rule in rules)
+        described = tuple(
+            PartitionDescription(number, *_decoded(definition), first, following)
+            for number, (definition, first, following) in enumerate(partitions)
+        )
+        return TopicDescription(topic, validator, selector, serializer, described)
+
+    def add_partition(self, topic: str, definition: PartitionDefinition) -> int:
+        self._driver.add_partition(topic, _encoded(definition), self._timeout_s)
+        return len(self._driver.describe(topic, self._timeout_s)[3]) - 1
+
+    def producer(
+        self,
+        topic: str,
+        partitions: int,
+        *,
+        name: str,
+        batch_size: int,
+        max_num_batches: int,
+        ordering: Ordering,
+        timeout_s: float,
+    ) -> TransportProducer:
+        made = self._driver.producer(
+            topic,
+            batch_size=batch_size,
+            batches=max_num_batches,
+            strict=ordering == "strict",
+            outbox_bytes=OUTBOX_BYTES,
+            timeout_s=timeout_s,
+        )
+        return NativeProducer(made, timeout_s)
+
+    def consumer(
+        self,
+        topic: str,
+        *,
+        name: str,
+        partitions: Sequence[int] | None,
+        begin: Begin,
+        batch_size: int,
+        max_num_batches: int,
+        whole: bool,
+        timeout_s: float,
+    ) -> TransportConsumer:
+        chosen = None if partitions is None else list(partitions)
+        made = self._driver.consumer(
+            topic, name=name, partitions=chosen, first=begin == "first", timeout_s=timeout_s
+        )
+        return NativeConsumer(made, whole, timeout_s)
+
+    def close(self) -> None:
+        self._driver.close()
+
+
+class NativeProducer(TransportProducer):
+    """Gathers and sends in the compiled client; what was pushed is copied before `push` returns."""
+
+    def __init__(self, producer: _native.StreamProducer, timeout_s: float) -> None:
+        self._push = producer.push
+        self._producer = producer
+        self._timeout_s = timeout_s
+
+    def push(self, partition: int, metadata: bytes, data: Sequence[Buffer]) -> Future[EventId]:
+        parts = [part if type(part) is bytes else np.frombuffer(part, np.uint8) for part in data]
+        return NativeFuture(self._push(partition, metadata, parts, self._timeout_s), partition)
+
+    def push_many(self, partition: int, metadata: Packed, data: Packed | None) -> Future[range]:
+        metadata = metadata.dense()
+        data = None if data is None else data.dense()
+        pushed = self._producer.push_many(
+            partition,
+            _array(metadata.blob),
+            metadata.ends,
+            None if data is None else _array(data.blob),
+            None if data is None else data.ends,
+            self._timeout_s,
+        )
+        return NativeRange(pushed)
+
+    def flush(self, timeout_s: float) -> None:
+        self._producer.flush(timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        self._producer.close(timeout_s)
+
+
+class _NativeFuture(Future[T]):
+    """What the compiled client knows of something that was pushed."""
+
+    __slots__ = ("_pushed",)
+
+    def __init__(self, pushed: Any) -> None:
+        self._pushed = pushed
+
+    def done(self) -> bool:
+        return bool(self._pushed.done())
+
+    def _value(self, found: Any) -> T:
+        raise NotImplementedError
+
+    def result(self, timeout_s: float = TIMEOUT_S) -> T:
+        return self._value(self._pushed.result(check_timeout(timeout_s, "result")))
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self._pushed.done():
+            loop = asyncio.get_running_loop()
+            waiter = loop.create_future()
+
+            def release() -> None:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+            def wake() -> None:
+                with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                    loop.call_soon_threadsafe(release)
+
+            self._pushed.when_done(wake)
+            yield from waiter
+        return self.result(TIMEOUT_S)
+
+
+class NativeFuture(_NativeFuture[EventId]):
+    """The identity of an event."""
+
+    __slots__ = ("_partition",)
+
+    def __init__(self, pushed: _native.Pushed, partition: int) -> None:
+        super().__init__(pushed)
+        self._partition = partition
+
+    def _value(self, found: Any) -> EventId:
+        return EventId(self._partition, found)
+
+
+class NativeRange(_NativeFuture[Any]):
+    """The numbers of events that were pushed together: a range, or a list where others' came between."""
+
+    __slots__ = ()
+
+    def _value(self, found: Any) -> Any:
+        if len(found) == 1:
+            return range(*found[0])
+        return [number for begin, end in found for number in range(begin, end)]
+
+
+@dataclasses.dataclass
+class _NativeBatch(RawBatch):
+    """A batch with the events that it is of."""
+
+    events: _native.StreamEvents
+
+
+class NativeConsumer(TransportConsumer):
+    """Reads the partitions' files themselves where the server is on this node."""
+
+    def __init__(self, consumer: _native.StreamConsumer, whole: bool, timeout_s: float) -> None:
+        self._consumer = consumer
+        self._whole = whole
+        self._timeout_s = timeout_s
+
+    def pull(self, max_events: int, timeout_s: float) -> RawBatch | None:
+        events = self._consumer.pull(min(max_events, 1 << 31), timeout_s)
+        if events is None:
+            return None
+        blob, ends = events.metadata()
+        metadata = Packed(memoryview(blob), ends)
+        if events.apart:
+            data_ends = events.data_ends()
+            bounds = Packed(b"", data_ends, _ALIGN)
+            data = self._read_all(events, data_ends) if self._whole else None
+            return _NativeBatch(events.partition, events.first, metadata, bounds.sizes, data, events)
+        blob, data_ends = events.data()
+        data = Packed(memoryview(blob), data_ends, _ALIGN)
+        return _NativeBatch(events.partition, events.first, metadata, data.sizes, data, events)
+
+    def _read_all(self, events: _native.StreamEvents, ends: Any) -> Packed:
+        buffer = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+        self._consumer.read_all(events, buffer, self._timeout_s)
+        return Packed(memoryview(buffer), ends, _ALIGN)
+
+    def read(self, batch: RawBatch, number: int, ranges: Sequence[tuple[int, int]], into: memoryview) -> None:
+        if not isinstance(batch, _NativeBatch):
+            raise InvalidError(f"read: a batch of {type(batch).__name__}; expected one that this consumer pulled")
+        self._consumer.read(batch.events, number, list(ranges), np.frombuffer(into, np.uint8), self._timeout_s)
+
+    def acknowledge(self, partition: int, next_offset: int) -> None:
+        self._consumer.acknowledge(partition, next_offset)
+
+    def seek(self, partition: int, to: int | float | Begin) -> None:
+        if isinstance(to, float):
+            self._consumer.seek_time(partition, to, self._timeout_s)
+            return
+        if isinstance(to, str):
+            known = {number: (first, end) for number, _, _, first, end in self._consumer.positions(self._timeout_s)}
+            if partition not in known:
+                raise InvalidError(f"seek: partition {partition}, which is not held; held are {sorted(known)}")
+            to = known[partition][0 if to == "first" else 1]
+        self._consumer.seek(partition, to, self._timeout_s)
+
+    def held(self) -> Mapping[int, Held]:
+        positions = self._consumer.positions(self._timeout_s)
+        return {number: Held(acknowledged, end) for number, acknowledged, _, _, end in positions}
+
+    def close(self) -> None:
+        with contextlib.suppress(ThalwegError):  # a server that is gone has nobody waiting for the partitions
+            self._consumer.close(self._timeout_s)
+
+
+def _array(blob: Buffer) -> Any:
+    return blob if type(blob) is bytes else np.frombuffer(blob, np.uint8)
+
+
+def _encoded(partition: PartitionDefinition) -> _native.PartitionTuple:
+    """Return a partition as the compiled client takes it."""
+    interval_s = {"none": 0.0, "always": _ALWAYS}.get(partition.durability_kind, partition.interval_s or 0.0)
+    kept = partition.retention
+    return partition.rest_kind, partition.data_folder, interval_s, kept.age_s, kept.size_bytes, kept.acknowledged
+
+
+def _decoded(partition: _native.PartitionTuple) -> tuple[Any, str, Retention]:
+    """Return rest, durability and retention of a partition as users know them."""
+    rest, data, interval_s, age_s, size_bytes, acknowledged = partition
+    durability = "none" if interval_s == 0 else "always" if interval_s < 0 else f"interval:{interval_s * 1000:.12g}ms"
+    return (rest if data is None else {"data": data}), durability, Retention(age_s, size_bytes, acknowledged)
+
+
+def _rule(topic: str, text: str) -> Rule:
+    try:
+        rule: Rule = json.loads(text)
+    except ValueError as error:
+        raise InvalidError(f"describe: topic {topic!r} has a rule that is no JSON: {text[:100]!r} ({error})") from None
+    return rule
