@@ -10,7 +10,7 @@ import typer
 
 def main() -> None:
     """Run the command that the process was called with, and exit with its status."""
-    from thalweg.cli import bench, compare, demo, doctor, report, run, serve
+    from thalweg.cli import bench, compare, consume, demo, doctor, produce, report, run, serve, topic
 
     app = typer.Typer(
         name="thalweg",
@@ -27,6 +27,9 @@ def main() -> None:
     app.command("compare")(compare.compare)
     app.command("report")(report.report)
     app.command("serve")(serve.serve)
+    topic.register(app)
+    app.command("produce")(produce.produce)
+    app.command("consume")(consume.consume)
     app.command("doctor")(doctor.doctor)
     app.callback()(_options)
     app()

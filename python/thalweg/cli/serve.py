@@ -1,4 +1,4 @@
-"""``thalweg serve``: the staging service for many processes and, over TCP, for many nodes."""
+"""``thalweg serve``: staging and streams for many processes and, over TCP, for many nodes."""
 
 from __future__ import annotations
 
@@ -60,9 +60,16 @@ def serve(
             "--workers", metavar="N", help="Most threads that reorganise, reduce and move data. Default: 1 to 4."
         ),
     ] = None,
+    streams: Annotated[
+        str | None,
+        typer.Option("--streams", metavar="DIR", help="Folder of topics in files. Default: topics rest in memory."),
+    ] = None,
+    stream_memory: Annotated[
+        str | None, typer.Option("--stream-memory", metavar="SIZE", help="Most memory for events that rest in it.")
+    ] = None,
     json_path: JsonOption = None,
 ) -> None:
-    """Serve staged data until interrupted; prints the address that clients need.
+    """Serve staged data and streams until interrupted; prints the address that clients need.
 
     Examples:
 
@@ -73,6 +80,8 @@ def serve(
         THALWEG_TOKEN=a-long-secret thalweg serve --listen 0.0.0.0:7000
 
         thalweg serve --memory-limit 4GiB --spill /scratch --spill-limit 64GB --workers 2
+
+        thalweg serve --socket @run --streams /scratch/topics
     """
     from thalweg.cli.output import Output
     from thalweg.errors import ConfigError
@@ -88,9 +97,11 @@ def serve(
         raise ConfigError("serve: --spill and --spill-limit belong together; give both, or neither")
     if spill is not None and not Path(spill).is_dir():
         raise ConfigError(f"serve: --spill {spill}: there is no such folder")
-    limit, replicas, spilled = (
-        parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit)
+    limit, replicas, spilled, held = (
+        parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit, stream_memory)
     )
+    if streams is not None:
+        streams = str(Path(streams).absolute())
     if socket is not None and not socket.startswith("@"):
         socket = str(Path(socket).absolute())  # clients are started in other folders
     output = Output(json_path)
@@ -105,6 +116,8 @@ def serve(
         replica_limit_bytes=replicas,
         spill=(spill, spilled) if spill is not None and spilled is not None else None,
         workers=workers,
+        stream_folder=streams,
+        stream_memory_bytes=held,
     ) as server:
         if json_path != "-":
             tcp = f" and {server.tcp_address}" if server.tcp_address else ""
@@ -122,6 +135,8 @@ def serve(
             "spill_limit_bytes": spilled,
             "replica_limit_bytes": replicas,
             "workers": workers,
+            "stream_folder": streams,
+            "stream_memory_bytes": held,
         }
         with _interruption() as interrupted:
             output.write([row], limits={}, one_line=True)

@@ -119,9 +119,7 @@ class NativeTransport(StreamTransport):
         timeout_s: float,
     ) -> TransportConsumer:
         chosen = None if partitions is None else list(partitions)
-        made = self._driver.consumer(
-            topic, name=name, partitions=chosen, first=begin == "first", timeout_s=timeout_s
-        )
+        made = self._driver.consumer(topic, name=name, partitions=chosen, first=begin == "first", timeout_s=timeout_s)
         return NativeConsumer(made, whole, timeout_s)
 
     def close(self) -> None:

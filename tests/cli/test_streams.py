@@ -1,0 +1,95 @@
+"""Topics from the command line: what is produced in one process is consumed in another."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from command_line import thalweg
+from thalweg.staging import Server
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    with Server(memory_limit_bytes=1 << 20, stream_folder=tmp_path / "topics", stream_memory_bytes=1 << 26) as server:
+        yield server.address
+
+
+def lines(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_lines_and_files_become_events_and_come_back(address: str, tmp_path: Path) -> None:
+    at = ("--address", address)
+    assert thalweg("topic", "create", "losses", "--rest", "files", "--durability", "always", *at).returncode == 0
+    first = tmp_path / "first.bin"
+    first.write_bytes(bytes(range(256)))
+    source = tmp_path / "lines"
+    source.write_text('{"step": 1}\n\n{"step": 2}\n')
+    assert thalweg("produce", "losses", "--lines", str(source), *at).returncode == 0
+    made = thalweg("produce", "losses", str(first), "--metadata", '{"of": 7}', "--json", "-", *at)
+    assert json.loads(made.stdout)["rows"][0]["events"] == 1
+    target = tmp_path / "data"
+    target.mkdir()
+    got = lines(thalweg("consume", "losses", "--data", str(target), *at).stdout)
+    assert [event["offset"] for event in got] == [0, 1, 2]
+    assert got[0]["metadata"] == {"step": 1}
+    assert got[2]["metadata"] == {"name": "first.bin", "size_bytes": 256, "of": 7}
+    assert Path(str(got[2]["file"])).read_bytes() == bytes(range(256))
+
+
+def test_a_name_goes_on_where_it_was_and_count_ends(address: str, tmp_path: Path) -> None:
+    at = ("--address", address)
+    thalweg("topic", "create", "numbers", *at)
+    source = tmp_path / "lines"
+    source.write_text("\n".join(str(number) for number in range(10)))
+    thalweg("produce", "numbers", "--lines", str(source), *at)
+    some = thalweg("consume", "numbers", "--name", "reader", "--count", "4", "--metadata-only", *at)
+    rest = thalweg("consume", "numbers", "--name", "reader", "--metadata-only", *at)
+    assert (some.stdout.split(), rest.stdout.split()) == (list("0123"), list("456789"))
+    assert len(lines(thalweg("consume", "numbers", *at).stdout)) == 10
+
+
+def test_topics_are_listed_described_and_deleted(address: str) -> None:
+    at = ("--address", address, "--json", "-")
+    thalweg("topic", "create", "one", "--partitions", "2", "--keep-size", "10MB", "--drop-acknowledged", *at)
+    assert [row["topic"] for row in json.loads(thalweg("topic", "list", *at).stdout)["rows"]] == ["one"]
+    added = json.loads(thalweg("partition", "add", "one", "--rest", "files", *at).stdout)["rows"]
+    assert [(row["rest"], row["retention"]) for row in added] == [
+        ("memory", "10 MB, until acknowledged"),
+        ("memory", "10 MB, until acknowledged"),
+        ("files", "10 MB, until acknowledged"),
+    ]
+    assert thalweg("topic", "delete", "one", *at).returncode == 0
+    assert json.loads(thalweg("topic", "list", *at).stdout)["rows"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("consume", "nothing"), 1, 'there is no topic "nothing"; create it first'),
+        (("topic", "create", "x", "--durability", "sometimes"), 2, "accepted are 'none', 'always' and 'interval:TIME'"),
+        (("topic", "create", "x", "--validator", "@/nowhere"), 2, "expected a file with JSON"),
+        (("topic", "create", "x", "--partitions", "0"), 2, "0 partitions; accepted are 1 to 4096"),
+        (("consume", "x", "--data", "/nowhere"), 2, "there is no such folder"),
+    ],
+)
+def test_what_cannot_be_says_what_can(address: str, words: tuple[str, ...], status: int, said: str) -> None:
+    ended = thalweg(*words, "--address", address)
+    assert (ended.returncode, said in ended.stderr) == (status, True), ended.stderr
+
+
+def test_without_an_address_it_says_what_to_do() -> None:
+    ended = thalweg("topic", "list")
+    assert ended.returncode == 2
+    assert "give --address or set THALWEG_ADDRESS" in ended.stderr
+
+
+def test_nobody_at_an_address_is_an_error_within_the_deadline() -> None:
+    ended = thalweg("topic", "list", "--address", f"unix:@nobody-{secrets.token_hex(4)}")
+    assert ended.returncode == 1
+    assert "no server listens on" in ended.stderr
