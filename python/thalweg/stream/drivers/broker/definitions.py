@@ -43,7 +43,7 @@ class Definitions:
         value = None if definition is None else _encode(definition)
         failed: list[Any] = []
         with errors("create_topic"):
-            producer = self._kafka.Producer({**settings(self._address), "enable.idempotence": True})
+            producer = self._kafka.Producer({**settings(self._address), "acks": "all", "linger.ms": 0})
             producer.produce(
                 DEFINITIONS,
                 key=topic,
