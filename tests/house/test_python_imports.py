@@ -44,6 +44,9 @@ OPTIONAL = (
     "dask",
     "ray",
     "xarray",
+    "confluent_kafka",
+    "jsonschema",
+    "msgspec",
 )
 
 #: Where an optional library may be imported with its module: these are themselves imported only when it is used.

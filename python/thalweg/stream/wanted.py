@@ -38,12 +38,14 @@ class Wanted:
         wanted = DataDescriptor(size)
         if self._selector is not None:
             chosen = self._selector(metadata(), wanted)
-            if chosen is None or (size and not chosen.size_bytes):
+            if chosen is None:
                 return None
             if not isinstance(chosen, DataDescriptor) or chosen.whole_bytes != size:
                 raise InvalidError(
                     f"data_selector: returned {chosen!r}; expected None or what was made of the given {wanted!r}"
                 )
+            if size and not chosen.size_bytes:
+                return None
             wanted = chosen
         if self._broker is not None:
             place = self._broker(metadata(), wanted)

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from thalweg.testing.datastore import DataStoreTests
+from thalweg.testing.stream import StreamTests
 
-__all__ = ["DataStoreTests"]
+__all__ = ["DataStoreTests", "StreamTests"]

@@ -172,8 +172,16 @@ class KafkaTransport(StreamTransport):
             if self._bounds_reader is None:
                 self._bounds_reader = self._kafka.Consumer({**settings(self._address), "group.id": DEFINITIONS})
             place = self._kafka.TopicPartition(topic, partition)
-            first, end = self._bounds_reader.get_watermark_offsets(place, timeout=self._timeout_s)
-            return first, end
+            until = time.monotonic() + self._timeout_s
+            while True:
+                try:
+                    first, end = self._bounds_reader.get_watermark_offsets(place, timeout=self._timeout_s)
+                    return first, end
+                except self._kafka.KafkaException as error:  # the library may not have heard of it yet
+                    unknown = (self._kafka.KafkaError._UNKNOWN_PARTITION, self._kafka.KafkaError._UNKNOWN_TOPIC)
+                    if error.args[0].code() not in unknown or time.monotonic() >= until:
+                        raise
+                    self._bounds_reader.list_topics(topic, timeout=self._timeout_s)
 
     def _wait(self, topic: str, partitions: int) -> None:
         """Wait until the broker shows a topic with so many partitions."""

@@ -27,6 +27,7 @@ class Definitions:
         self._known: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._reader: Any = None
+        self._next: int | None = None
 
     def get(self, topic: str, partitions: int) -> TopicDefinition:
         """Return the definition of a topic that is there; of one that others made, what fits any."""
@@ -43,7 +44,7 @@ class Definitions:
         value = None if definition is None else _encode(definition)
         failed: list[Any] = []
         with errors("create_topic"):
-            producer = self._kafka.Producer({**settings(self._address), "enable.idempotence": True})
+            producer = self._kafka.Producer({**settings(self._address), "acks": "all", "linger.ms": 0})
             producer.produce(
                 DEFINITIONS,
                 key=topic,
@@ -72,17 +73,18 @@ class Definitions:
             pass
 
     def _read_on(self) -> None:
-        place = self._kafka.TopicPartition(DEFINITIONS, 0, self._kafka.OFFSET_BEGINNING)
+        place = self._kafka.TopicPartition(DEFINITIONS, 0)
         with errors("open_topic"):
             if DEFINITIONS not in self._admin.list_topics(timeout=self._timeout_s).topics:
                 return
             if self._reader is None:
                 group = {"group.id": DEFINITIONS, "enable.auto.commit": False, "enable.partition.eof": True}
                 self._reader = self._kafka.Consumer({**settings(self._address), **group})
-                self._reader.assign([place])
-                self._next = 0
             until = time.monotonic() + self._timeout_s
-            _, end = self._reader.get_watermark_offsets(place, timeout=self._timeout_s)
+            first, end = self._reader.get_watermark_offsets(place, timeout=self._timeout_s)
+            if self._next is None:
+                self._next = place.offset = first  # a number, as the library takes half a second to look one up
+                self._reader.assign([place])
             while self._next < end:
                 message = self._reader.poll(max(until - time.monotonic(), 0))
                 if message is None:

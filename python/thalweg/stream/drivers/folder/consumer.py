@@ -45,7 +45,7 @@ class FolderConsumer(TransportConsumer):
         self._readers: dict[int, Reader] = {}
         self._turn: list[int] = []
         self._closed = threading.Event()
-        self._closing = threading.Lock()
+        self._reading = threading.RLock()  # held by whoever uses the files, never while waiting
         self._share_at = self._look_at = 0.0
         try:
             if partitions is None:
@@ -63,34 +63,27 @@ class FolderConsumer(TransportConsumer):
         most = min(max_events, self._most) if self._most else max_events
         while not self._closed.is_set():
             now = time.monotonic()
-            if self._shares and now >= self._share_at:
-                self._share()
-            for number, partition in enumerate(self._turn):
-                batch = self._readers[partition].pull(most)
-                if batch is not None:
-                    self._turn.append(self._turn.pop(number))  # the others come first next time
-                    return batch
-            if now >= self._look_at:
-                self._look(now)
-            if now >= until:
-                return None
+            batch = self._next(most, now)
+            if batch is not None or now >= until:
+                return batch
             self._closed.wait(min(pause_s, until - now))
             pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
         return None
 
     def read(self, batch: RawBatch, number: int, ranges: Sequence[tuple[int, int]], into: memoryview) -> None:
         assert isinstance(batch, FileBatch)
-        with refusals("pull"):
+        with self._reading, refusals("pull"):
             self._reader(batch.partition, "pull").read(batch, number, ranges, into)
 
     def acknowledge(self, partition: int, next_offset: int) -> None:
-        reader = self._readers.get(partition)
-        place = 0 if reader is None else reader.place_of(next_offset)
+        with self._reading:
+            reader = self._readers.get(partition)
+            place = 0 if reader is None else reader.place_of(next_offset)
         raise_position(self._position(partition), next_offset, place, TIMEOUT_S)
 
     def seek(self, partition: int, to: int | float | Begin) -> None:
-        reader = self._reader(partition, "seek")
-        with refusals("seek"):
+        with self._reading, refusals("seek"):
+            reader = self._reader(partition, "seek")
             if to == "first":
                 reader.go_to(0)
             elif to == "next":
@@ -102,31 +95,45 @@ class FolderConsumer(TransportConsumer):
 
     def held(self) -> Mapping[int, Held]:
         found = {}
-        for partition, reader in sorted(self._readers.items()):
-            stored = read_position(self._position(partition))
-            found[partition] = Held(stored[0] if stored else 0, reader.next_number())
+        with self._reading:
+            for partition, reader in sorted(self._readers.items()):
+                stored = read_position(self._position(partition))
+                found[partition] = Held(stored[0] if stored else 0, reader.next_number())
         return found
 
     def close(self) -> None:
         self._closed.set()
-        with self._closing:
+        with self._reading:
             while self._readers:
                 self._readers.popitem()[1].close()
             self._turn.clear()
             self._member.close()
 
-    def _share(self) -> None:
-        with self._closing:
+    def _next(self, most: int, now: float) -> RawBatch | None:
+        """Return the next events that are there, of the partition that waits longest."""
+        with self._reading:
             if self._closed.is_set():
-                return
-            with refusals("pull"):
-                taken, given_up = self._member.share(self._count)
-            for partition in given_up:
-                self._turn.remove(partition)
-                self._readers.pop(partition).close()
-            for partition in taken:
-                self._open(partition)
-            self._share_at = time.monotonic() + _SHARE_EVERY_S
+                return None
+            if self._shares and now >= self._share_at:
+                self._share()
+            for number, partition in enumerate(self._turn):
+                batch = self._readers[partition].pull(most)
+                if batch is not None:
+                    self._turn.append(self._turn.pop(number))
+                    return batch
+            if now >= self._look_at:
+                self._look(now)
+            return None
+
+    def _share(self) -> None:
+        with refusals("pull"):
+            taken, given_up = self._member.share(self._count)
+        for partition in given_up:
+            self._turn.remove(partition)
+            self._readers.pop(partition).close()
+        for partition in taken:
+            self._open(partition)
+        self._share_at = time.monotonic() + _SHARE_EVERY_S
 
     def _open(self, partition: int) -> None:
         reader = Reader(self._topic.events(partition), partition, whole=self._whole, timeout_s=TIMEOUT_S)
