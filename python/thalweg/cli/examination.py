@@ -55,6 +55,8 @@ def examine() -> list[Item]:
         *(_library(*library) for library in libraries),
         _parallel_hdf5(),
         _program("redis-server", ["--version"], "backend redis", "apt-get install redis-server"),
+        _program("java", ["--version"], "a Kafka broker", "apt-get install default-jre-headless"),
+        _program("mvn", ["--version"], "fetching a Kafka broker", "apt-get install maven"),
         _mpi("Open MPI", "openmpi", "apt-get install openmpi-bin"),
         _mpi("MPICH", "mpich", "apt-get install mpich"),
         _program("srun", ["--version"], "remote components", "a cluster with Slurm"),
