@@ -175,7 +175,7 @@ def _program(name: str, question: list[str], needed_for: str, how: str) -> Item:
     answer = _answer([path, *question])
     if answer is None:
         return Item(name, False, f"{path} does not answer", needed_for, how)
-    number = re.search(r"\d+(\.\d+)+\S*", answer) if question == ["--version"] else None
+    number = re.search(r"\d+(\.\d+)+[^\s\x1b]*", answer) if question == ["--version"] else None
     lines = [line.strip() for line in answer.splitlines() if any(letter.isdigit() for letter in line)]
     version = number.group() if number else " ".join(lines[0].split())[:40] if lines else ""
     return Item(name, True, version, needed_for, how)

@@ -1,0 +1,147 @@
+"""Kafka through librdkafka, with the settings that move most: large batches, deep prefetch, no compression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from thalweg.bench.stream.native import Source
+from thalweg.bench.stream.order import Case, Durability, Order
+from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Consumer, Producer, System
+from thalweg.errors import ComponentFailedError
+from thalweg.servers import ServerManager, kafka_jars
+
+_LARGEST = 64_000_000
+_PIECE = 10_000
+
+
+class _Producer(Producer):
+    def __init__(self, order: Order) -> None:
+        from confluent_kafka import Producer as Client
+
+        self._topic = order.topic
+        self._client = Client(
+            {
+                "bootstrap.servers": order.address,
+                "acks": "all" if order.case.durability == "always" else "1",
+                "linger.ms": 0 if order.prompt else 5,
+                "batch.size": 1_000_000,
+                "queue.buffering.max.messages": 1_000_000,
+                "queue.buffering.max.kbytes": 1_000_000,
+                "message.max.bytes": _LARGEST,
+                "socket.nagle.disable": True,
+            }
+        )
+        self._client.list_topics(order.topic, TIMEOUT_S)
+
+    def produce(self, partition: int, events: Sequence[bytes], data: bytes | None) -> None:
+        if data is None:
+            messages: list[dict[str, Any]] = [{"value": event} for event in events]
+        else:
+            messages = [{"key": event, "value": data} for event in events]
+        while messages:
+            if self._client.produce_batch(self._topic, messages, partition) == len(messages):
+                return
+            messages = [{key: message[key] for key in message if key != "_error"} for message in messages if "_error" in message]
+            self._client.poll(0.01)
+
+    def flush(self) -> None:
+        left = self._client.flush(TIMEOUT_S)
+        if left:
+            raise ComponentFailedError(f"bench stream: kafka: {left} events were not acknowledged in {TIMEOUT_S:.0f} s")
+
+
+class _Consumer(Consumer):
+    def __init__(self, order: Order) -> None:
+        from confluent_kafka import Consumer as Client
+        from confluent_kafka import TopicPartition
+
+        self._single, self._keyed = order.case.partitions == 1, order.case.data_bytes > 0
+        self._piece = 1 if order.prompt else _PIECE
+        self._client = Client(
+            {
+                "bootstrap.servers": order.address,
+                "group.id": order.topic,
+                "enable.auto.commit": False,
+                "fetch.max.bytes": _LARGEST,
+                "max.partition.fetch.bytes": 16_000_000,
+                "receive.message.max.bytes": 2 * _LARGEST,
+                "queued.min.messages": 1_000_000,
+                "queued.max.messages.kbytes": 1_000_000,
+                "fetch.queue.backoff.ms": 1,
+                "socket.nagle.disable": True,
+            }
+        )
+        places = [TopicPartition(order.topic, number, 0) for number in range(order.case.partitions)]
+        for place in places:
+            self._client.get_watermark_offsets(place, TIMEOUT_S)
+        self._places = places
+        if order.prompt:
+            self._client.assign(places)
+
+    def consume(self) -> Iterable[Arrived]:
+        if self._places and not self._client.assignment():
+            self._client.assign(self._places)
+        self._places = []
+        messages = self._client.consume(self._piece, 0.1 * TURN_S)
+        for message in messages:
+            if message.error() is not None:
+                raise ComponentFailedError(f"bench stream: kafka: {message.error()}")
+        by_partition: dict[int, list[Any]] = {}
+        if self._single:
+            if messages:
+                by_partition[0] = messages
+        else:
+            for message in messages:
+                by_partition.setdefault(message.partition(), []).append(message)
+        for partition, mine in by_partition.items():
+            if self._keyed:
+                yield partition, [message.key() for message in mine], [message.value() for message in mine]
+            else:
+                yield partition, [message.value() for message in mine], ()
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class Kafka(System):
+    """A broker of this project's own, one a durability; it must have been warm before it is timed."""
+
+    name = "kafka"
+    library = ("confluent_kafka", "pip install confluent-kafka")
+    program = Source("kafka.c", "librdkafka/rdkafka.h", ("rdkafka",), "librdkafka-dev")
+
+    def missing(self) -> str | None:
+        return kafka_jars.missing() or self.missing_for("python")
+
+    def start(self, folder: Path, durability: Durability) -> str:
+        settings = {"message.max.bytes": str(_LARGEST), "log.retention.ms": "-1"}
+        self._server = ServerManager("bench", {"type": "kafka", "path": str(folder), "settings": settings})
+        address = "{host}:{port}".format(**self._server.start_server())
+        from confluent_kafka.admin import AdminClient
+
+        self._admin = AdminClient({"bootstrap.servers": address})
+        return address
+
+    def stop(self) -> None:
+        self._server.stop_server()
+
+    def create(self, address: str, topic: str, case: Case) -> None:
+        from confluent_kafka.admin import NewTopic
+
+        each = {"flush.messages": "1"} if case.durability == "always" else {}
+        topics = self._admin.create_topics([NewTopic(topic, case.partitions, 1, config=each)])
+        topics[topic].result(TIMEOUT_S)
+
+    def delete(self, address: str, topic: str) -> None:
+        self._admin.delete_topics([topic])[topic].result(TIMEOUT_S)
+
+    def producer(self, order: Order) -> Producer:
+        return _Producer(order)
+
+    def consumer(self, order: Order) -> Consumer:
+        return _Consumer(order)
+
+
+SYSTEMS = (Kafka,)
