@@ -11,8 +11,8 @@ from time import perf_counter
 from thalweg.bench import limits
 
 _PIECE_BYTES = 256 * 1024
-_COPY_BYTES, _COPIES = 8_000_000, 15
-_ROUND_TRIPS = 200
+_COPY_BYTES, _COPIES = 64_000_000, 5
+_ROUND_TRIPS = 500
 _SYNCS = 50
 
 

@@ -17,7 +17,7 @@ _COMPILE_S = 120.0
 
 @dataclass(frozen=True)
 class Source:
-    """A program: its file in ``programs`` (or anywhere, by its whole path), its header, its libraries, how to get them."""
+    """A program: its file in ``programs`` or anywhere by its whole path, its header and libraries, how to get them."""
 
     file: str
     header: str
@@ -52,7 +52,15 @@ def compiled(source: Source, folder: Path) -> Path:
     if not program.exists():
         libraries = [f"-l{library}" for library in source.libraries]
         done = subprocess.run(
-            [_compiler() or "cc", *_OPTIONS, f"-I{_FOLDER}", str(_FOLDER / source.file), "-o", str(program), *libraries],
+            [
+                _compiler() or "cc",
+                *_OPTIONS,
+                f"-I{_FOLDER}",
+                str(_FOLDER / source.file),
+                "-o",
+                str(program),
+                *libraries,
+            ],
             capture_output=True,
             text=True,
             timeout=_COMPILE_S,

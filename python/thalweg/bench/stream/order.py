@@ -74,7 +74,9 @@ class Order:
             When they are not ten words that begin with a role.
         """
         if len(words) != 10 or words[0] not in get_args(Role):
-            raise InvalidError(f"bench stream: a side was told {list(words)}; expected one of {get_args(Role)} and 9 words")
+            raise InvalidError(
+                f"bench stream: a side was told {list(words)}; expected one of {get_args(Role)} and 9 words"
+            )
         events, event_bytes, data_bytes, partitions, _ = map(int, words[3:8])
         case = Case(event_bytes, data_bytes, partitions, cast(Durability, words[8]))
         return cls(cast(Role, words[0]), words[1], words[2], events, case, int(words[9]))

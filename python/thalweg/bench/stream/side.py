@@ -1,7 +1,7 @@
 """One side of a system in a process of its own, in Python: ``python -m thalweg.bench.stream.side LOCATOR ORDER…``.
 
 It says ``ready`` when it is connected, begins at a line of input, and says one JSON object at its end: ``stamps_ns``,
-the clock at every hundredth of the events; ``cpu_s``; for ``pull`` the ``latencies_ns``. The native programs do likewise.
+the clock at every hundredth of the events; ``cpu_s``; for ``pull`` the ``latencies_ns``. So do the native programs.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def push(producer: Producer, order: Order) -> dict[str, Any]:
 
 def pull(consumer: Consumer, order: Order) -> dict[str, Any]:
     """Take each event as it comes; its latency is the time since its stamp."""
-    latencies = []
+    latencies, begin = [], time.monotonic_ns()
     for _, events, _ in _pieces(consumer, order.events):
         now = time.monotonic_ns()
         latencies += [now - stamp_of(event) for event in events]
-    return {"stamps_ns": [], "latencies_ns": latencies}
+    return {"stamps_ns": [begin, time.monotonic_ns()], "latencies_ns": latencies}
 
 
 def _pieces(consumer: Consumer, events: int) -> Iterator[Arrived]:

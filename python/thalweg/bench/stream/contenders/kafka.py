@@ -43,7 +43,9 @@ class _Producer(Producer):
         while messages:
             if self._client.produce_batch(self._topic, messages, partition) == len(messages):
                 return
-            messages = [{key: message[key] for key in message if key != "_error"} for message in messages if "_error" in message]
+            messages = [
+                {key: message[key] for key in message if key != "_error"} for message in messages if "_error" in message
+            ]
             self._client.poll(0.01)
 
     def flush(self) -> None:
@@ -94,7 +96,7 @@ class _Consumer(Consumer):
                 by_partition[0] = messages
         else:
             for message in messages:
-                by_partition.setdefault(message.partition(), []).append(message)
+                by_partition.setdefault(int(message.partition() or 0), []).append(message)
         for partition, mine in by_partition.items():
             if self._keyed:
                 yield partition, [message.key() for message in mine], [message.value() for message in mine]
@@ -121,10 +123,11 @@ class Kafka(System):
         address = "{host}:{port}".format(**self._server.start_server())
         from confluent_kafka.admin import AdminClient
 
-        self._admin = AdminClient({"bootstrap.servers": address})
+        self._admin: AdminClient | None = AdminClient({"bootstrap.servers": address, "log_level": 0})
         return address
 
     def stop(self) -> None:
+        self._admin = None  # it would go on looking for the broker
         self._server.stop_server()
 
     def create(self, address: str, topic: str, case: Case) -> None:

@@ -20,7 +20,7 @@ _START_S = 10.0
 def _client(address: str) -> Any:
     import redis
 
-    return redis.Redis(unix_socket_path=address, socket_timeout=TIMEOUT_S)
+    return redis.Redis(unix_socket_path=address, socket_timeout=TIMEOUT_S, protocol=2)
 
 
 class _Producer(Producer):
@@ -60,7 +60,7 @@ class _Consumer(Consumer):
 
 
 class Redis(System):
-    """One server with an append-only file, which the kernel writes out when it likes (`none`) or each turn (`always`)."""
+    """One server with an append-only file, written out when the kernel likes (`none`) or each turn (`always`)."""
 
     name = "redis"
     library = ("redis", "pip install redis hiredis")

@@ -17,7 +17,7 @@ _PIECE = 1000
 def _socket(order: Order, kind: str, wait_s: float) -> Any:
     import zmq
 
-    made = zmq.Context.instance().socket(getattr(zmq, kind))
+    made: Any = zmq.Context.instance().socket(getattr(zmq, kind))
     made.set_hwm(_WATERMARK_OF_DATA if order.case.data_bytes else _WATERMARK)
     made.setsockopt(zmq.SNDTIMEO if kind == "PUSH" else zmq.RCVTIMEO, int(wait_s * 1000))
     return made

@@ -86,7 +86,7 @@ static void consume(void) {
     rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(consumer);
     rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(order.partitions);
     for (long i = 0; i < order.partitions; i++)
-        rd_kafka_topic_partition_list_add(all, order.topic, i)->offset = RD_KAFKA_OFFSET_BEGINNING;
+        rd_kafka_topic_partition_list_add(all, order.topic, i)->offset = 0;
     if (order.prompt) rd_kafka_assign(consumer, all);
     begin();
     if (!order.prompt) rd_kafka_assign(consumer, all);
