@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from thalweg.bench.stream.order import Case, Durability, Language, Order, Role
 from thalweg.bench.stream.sides import Heard
 from thalweg.bench.stream.system import System
 from thalweg.errors import ThalwegError
+from thalweg.servers.directories import Namespace
 
 #: Called with what comes, steps done, steps in all.
 Progress = Callable[[str, int, int], None]
@@ -106,8 +106,9 @@ def measure(
     ]
     total = len(turns)
     with contextlib.ExitStack() as running:
-        base = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-bench-", dir=folder)))
-        bench = _Bench(base, running, measured)
+        base = Namespace(folder, "bench", 0)  # what a killed run left goes with the next one
+        running.callback(base.remove)
+        bench = _Bench(base.root, running, measured)
         bench.start(contenders, cases, volume_bytes, lambda note: progress(note, 0, total))
         seen: set[tuple[int, Case]] = set()
         for done, (turn, case, one) in enumerate(turns):
@@ -115,7 +116,7 @@ def measure(
             if (turn, case) not in seen:
                 progress("limits", done, total)
                 seen.add((turn, case))
-                measured.limits[turn, case] = limits.measure(base, events * case.size_bytes, case.event_bytes)
+                measured.limits[turn, case] = limits.measure(base.root, events * case.size_bytes, case.event_bytes)
             if one.name in measured.failures:
                 continue
             progress(one.name, done, total)
@@ -160,8 +161,8 @@ class _Bench:
             kind = type(system)()  # a server each
             folder = self._base / f"{system.name}-{durability}"
             folder.mkdir(exist_ok=True)
-            self._running.callback(kind.stop)
             self._addresses[system.name, durability] = kind, kind.start(folder, durability)
+            self._running.callback(kind.stop)
 
     def _move(self, case: Case, one: Contender, events: int) -> tuple[Heard, Heard]:
         with self._topic(case, one) as order:

@@ -16,7 +16,7 @@ from typing import Any
 
 from thalweg.bench.stream.order import STAMP_BYTES, Order
 from thalweg.bench.stream.system import TIMEOUT_S, Arrived, Buffer, Consumer, Producer
-from thalweg.errors import CorruptDataError, WaitTimeoutError
+from thalweg.errors import CorruptDataError, ThalwegError, WaitTimeoutError
 
 _PARTS = 100
 
@@ -150,4 +150,7 @@ def main(locator: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ThalwegError as error:
+        sys.exit(f"{error}")

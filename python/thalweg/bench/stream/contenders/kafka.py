@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,22 @@ from thalweg.servers import ServerManager, kafka_jars
 
 _LARGEST = 64_000_000
 _PIECE = 10_000
+_QUEUE, _QUEUE_BYTES = 1_000_000, 1_000_000_000
 
 
 class _Producer(Producer):
     def __init__(self, order: Order) -> None:
         from confluent_kafka import Producer as Client
 
-        self._topic = order.topic
+        self._topic, self._most = order.topic, min(_QUEUE, _QUEUE_BYTES // order.case.size_bytes) // 2
         self._client = Client(
             {
                 "bootstrap.servers": order.address,
                 "acks": "all" if order.case.durability == "always" else "1",
                 "linger.ms": 0 if order.prompt else 5,
                 "batch.size": 1_000_000,
-                "queue.buffering.max.messages": 1_000_000,
-                "queue.buffering.max.kbytes": 1_000_000,
+                "queue.buffering.max.messages": _QUEUE,
+                "queue.buffering.max.kbytes": _QUEUE_BYTES // 1000,
                 "message.max.bytes": _LARGEST,
                 "socket.nagle.disable": True,
             }
@@ -40,13 +42,11 @@ class _Producer(Producer):
             messages: list[dict[str, Any]] = [{"value": event} for event in events]
         else:
             messages = [{"key": event, "value": data} for event in events]
-        while messages:
-            if self._client.produce_batch(self._topic, messages, partition) == len(messages):
-                return
-            messages = [
-                {key: message[key] for key in message if key != "_error"} for message in messages if "_error" in message
-            ]
+        until = time.monotonic() + TIMEOUT_S
+        while len(self._client) > self._most and time.monotonic() < until:
             self._client.poll(0.01)
+        if self._client.produce_batch(self._topic, messages, partition) != len(messages):
+            raise ComponentFailedError(f"bench stream: kafka: a batch of {len(messages)} events did not fit its queue")
 
     def flush(self) -> None:
         left = self._client.flush(TIMEOUT_S)
@@ -75,17 +75,20 @@ class _Consumer(Consumer):
                 "socket.nagle.disable": True,
             }
         )
-        places = [TopicPartition(order.topic, number, 0) for number in range(order.case.partitions)]
-        for place in places:
+        self._places = [TopicPartition(order.topic, number, 0) for number in range(order.case.partitions)]
+        for place in self._places:
             self._client.get_watermark_offsets(place, TIMEOUT_S)
-        self._places = places
         if order.prompt:
-            self._client.assign(places)
+            self._assign()
+
+    def _assign(self) -> None:
+        """Fetching begins with this; once."""
+        self._client.assign(self._places)
+        self._places = []
 
     def consume(self) -> Iterable[Arrived]:
-        if self._places and not self._client.assignment():
-            self._client.assign(self._places)
-        self._places = []
+        if self._places:
+            self._assign()
         messages = self._client.consume(self._piece, 0.1 * TURN_S)
         for message in messages:
             if message.error() is not None:
@@ -117,13 +120,15 @@ class Kafka(System):
     def missing(self) -> str | None:
         return kafka_jars.missing() or self.missing_for("python")
 
+    _admin: Any = None
+
     def start(self, folder: Path, durability: Durability) -> str:
         settings = {"message.max.bytes": str(_LARGEST), "log.retention.ms": "-1"}
         self._server = ServerManager("bench", {"type": "kafka", "path": str(folder), "settings": settings})
         address = "{host}:{port}".format(**self._server.start_server())
         from confluent_kafka.admin import AdminClient
 
-        self._admin: AdminClient | None = AdminClient({"bootstrap.servers": address, "log_level": 0})
+        self._admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
         return address
 
     def stop(self) -> None:
@@ -131,11 +136,10 @@ class Kafka(System):
         self._server.stop_server()
 
     def create(self, address: str, topic: str, case: Case) -> None:
-        from confluent_kafka.admin import NewTopic
+        from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
         each = {"flush.messages": "1"} if case.durability == "always" else {}
-        topics = self._admin.create_topics([NewTopic(topic, case.partitions, 1, config=each)])
-        topics[topic].result(TIMEOUT_S)
+        self._admin.create_topics([NewTopic(topic, case.partitions, 1, config=each)])[topic].result(TIMEOUT_S)
 
     def delete(self, address: str, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result(TIMEOUT_S)

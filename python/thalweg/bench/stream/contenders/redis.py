@@ -12,6 +12,7 @@ from thalweg.bench.stream.native import Source
 from thalweg.bench.stream.order import Case, Durability, Order
 from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Consumer, Producer, System
 from thalweg.errors import WaitTimeoutError
+from thalweg.servers.directories import Namespace, default_base
 from thalweg.servers.redis_process import RedisProcess, Settings, new_password
 
 _START_S = 10.0
@@ -72,7 +73,8 @@ class Redis(System):
         return self.missing_for("python")
 
     def start(self, folder: Path, durability: Durability) -> str:
-        address = str(folder / "redis.sock")
+        self._door = Namespace(default_base(), "redis", 0)  # the path of a socket must be short
+        address = str(self._door.root / "socket")
         more = (
             f"dir {folder}",
             f"unixsocket {address}",
@@ -84,11 +86,16 @@ class Redis(System):
         )
         program = shutil.which("redis-server") or "redis-server"
         self._process = RedisProcess(Settings(program, "127.0.0.1", 0, new_password(), None, _START_S, more=more))
-        self._process.start()
+        try:
+            self._process.start()
+        except BaseException:
+            self._door.remove()
+            raise
         return address
 
     def stop(self) -> None:
         self._process.stop()
+        self._door.remove()
 
     def delete(self, address: str, topic: str) -> None:
         """Remove all events, and the append-only file that still has them: turned off and on it begins anew."""

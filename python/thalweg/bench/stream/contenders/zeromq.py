@@ -9,6 +9,7 @@ from typing import Any
 from thalweg.bench.stream.native import Source
 from thalweg.bench.stream.order import Durability, Order
 from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Buffer, Consumer, Producer, System
+from thalweg.servers.server import new_namespace
 
 _WATERMARK, _WATERMARK_OF_DATA = 100_000, 16
 _PIECE = 1000
@@ -75,7 +76,7 @@ class _Consumer(Consumer):
 
 
 class ZeroMq(System):
-    """No server; the consumer's socket is a file in the folder."""
+    """No server; the consumer's socket has a name that no file is of."""
 
     name = "zeromq"
     keeps = False
@@ -85,7 +86,7 @@ class ZeroMq(System):
     program = Source("zeromq.c", "zmq.h", ("zmq",), "libzmq3-dev")
 
     def start(self, folder: Path, durability: Durability) -> str:
-        return f"ipc://{folder}/zeromq.sock"
+        return f"ipc://@{new_namespace('bench')}"
 
     def producer(self, order: Order) -> Producer:
         return _Producer(order)
