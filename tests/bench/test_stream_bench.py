@@ -70,7 +70,7 @@ def test_every_round_measures_every_case_and_the_limits(tmp_path: Path) -> None:
     [
         (
             "losing",
-            "the side to consume ended with status 1: bench stream: an event of 1000 bytes arrived with the stamp 1; ex",
+            "the side to consume ended with status 1: bench stream: an event of 1000 bytes arrived with the stamp 1",
         ),
         ("damaging", "arrived with the stamp 18446744073709551615; expected 1000 bytes and the stamp 0"),
         ("dying", "the side to consume ended with status 7: it ended without a word"),

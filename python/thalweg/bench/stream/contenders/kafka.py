@@ -10,7 +10,7 @@ from typing import Any
 from thalweg.bench.stream.native import Source
 from thalweg.bench.stream.order import Case, Durability, Order
 from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Consumer, Producer, System
-from thalweg.errors import ComponentFailedError
+from thalweg.errors import ComponentFailedError, WaitTimeoutError
 from thalweg.servers import ServerManager, kafka_jars
 
 _LARGEST = 64_000_000
@@ -136,10 +136,23 @@ class Kafka(System):
         self._server.stop_server()
 
     def create(self, address: str, topic: str, case: Case) -> None:
-        from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+        """Make a topic, and wait until the broker answers for each of its partitions."""
+        from confluent_kafka import KafkaException, TopicPartition
+        from confluent_kafka.admin import NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
         each = {"flush.messages": "1"} if case.durability == "always" else {}
         self._admin.create_topics([NewTopic(topic, case.partitions, 1, config=each)])[topic].result(TIMEOUT_S)
+        asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(case.partitions)}
+        until = time.monotonic() + TIMEOUT_S
+        while True:
+            try:
+                for answer in self._admin.list_offsets(asked).values():
+                    answer.result(TIMEOUT_S)
+                return
+            except KafkaException as error:
+                if time.monotonic() > until:
+                    raise WaitTimeoutError(f"bench stream: kafka: topic {topic} is not ready: {error}") from error
+                time.sleep(0.01)
 
     def delete(self, address: str, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result(TIMEOUT_S)
