@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -138,11 +139,11 @@ class Kafka(System):
     def create(self, address: str, topic: str, case: Case) -> None:
         """Make a topic, and wait until the broker answers for each of its partitions."""
         from confluent_kafka import KafkaException, TopicPartition
-        from confluent_kafka.admin import NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
+        admin: Any = importlib.import_module("confluent_kafka.admin")
         each = {"flush.messages": "1"} if case.durability == "always" else {}
-        self._admin.create_topics([NewTopic(topic, case.partitions, 1, config=each)])[topic].result(TIMEOUT_S)
-        asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(case.partitions)}
+        self._admin.create_topics([admin.NewTopic(topic, case.partitions, 1, config=each)])[topic].result(TIMEOUT_S)
+        asked = {TopicPartition(topic, number): admin.OffsetSpec.latest() for number in range(case.partitions)}
         until = time.monotonic() + TIMEOUT_S
         while True:
             try:
