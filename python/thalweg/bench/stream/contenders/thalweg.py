@@ -39,15 +39,17 @@ class _Producer(Producer):
 
 class _Consumer(Consumer):
     def __init__(self, order: Order) -> None:
-        self._driver, self._data = _connected(order.address), order.case.data_bytes > 0
+        self._driver, self._case = _connected(order.address), order.case
+        self._piece = 1 if order.prompt else _PIECE
         self._consumer = self._driver.open_topic(order.topic).consumer("bench", begin="first")
 
     def consume(self) -> Iterable[Arrived]:
         try:
-            batch = self._consumer.pull_many(_PIECE).result(TURN_S)
+            batch = self._consumer.pull_many(self._piece).result(TURN_S)
         except WaitTimeoutError:
             return []
-        return [(batch.partition, batch.metadata, batch.data if self._data else ())]
+        events = batch.metadata.view("u1").reshape(len(batch), self._case.event_bytes)
+        return [(batch.partition, events, batch.data if self._case.data_bytes else ())]
 
     def close(self) -> None:
         self._driver.close()
@@ -66,9 +68,10 @@ class Files(System):
         return f"files:{folder}"
 
     def create(self, address: str, topic: str, case: Case) -> None:
+        kept: dict[str, Any] = {"rest": "files", "durability": case.durability, "partitions": case.partitions}
         with _connected(address) as driver:
-            rest = {"rest": "files", "durability": case.durability}
-            driver.create_topic(topic, partitions=case.partitions, selector="explicit", **rest)
+            record = [["event", f"V{case.event_bytes}"]]
+            driver.create_topic(topic, selector="explicit", serializer={"record": record}, **kept)
 
     def delete(self, address: str, topic: str) -> None:
         with _connected(address) as driver:
