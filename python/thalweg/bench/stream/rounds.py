@@ -122,10 +122,14 @@ def measure(
             progress(one.name, done, total)
             try:
                 measured.samples.append(bench.sample(turn, case, one, events))
-            except ThalwegError as error:
-                measured.failures[one.name] = str(error)
+            except Exception as error:  # of whatever kind its library raises: the others go on
+                measured.failures[one.name] = _words(one, error)
         progress("done", total, total)
     return measured
+
+
+def _words(one: Contender, error: Exception) -> str:
+    return str(error) if isinstance(error, ThalwegError) else f"bench stream: {one.name}: {error!r}"
 
 
 class _Bench:
@@ -147,8 +151,8 @@ class _Bench:
                     self._start(one.system, durability)
                     case = replace(_WARM, durability=durability)
                     list(self._move(case, one, events_of(case, volume_bytes)))
-                except ThalwegError as error:
-                    self._measured.failures[one.name] = str(error)
+                except Exception as error:  # of whatever kind its library raises
+                    self._measured.failures[one.name] = _words(one, error)
 
     def sample(self, turn: int, case: Case, one: Contender, events: int) -> Sample:
         """One turn of a contender."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from thalweg.bench.stream.order import Case, Durability, Order
 from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Consumer, Producer, System
@@ -61,8 +61,11 @@ class Files(System):
     name = "thalweg-files"
     library = ("thalweg.stream", "make setup")
 
+    driver: ClassVar[str] = "files"
+
     def missing(self) -> str | None:
-        return None if find_spec("thalweg.stream") else "the streams' Python face is not built; run make setup"
+        there = find_spec("thalweg.stream") and find_spec(f"thalweg.stream.drivers.{self.driver}")
+        return None if there else f"streams have no driver {self.driver} here; run make setup"
 
     def start(self, folder: Path, durability: Durability) -> str:
         return f"files:{folder}"
@@ -88,6 +91,7 @@ class Thalweg(Files):
     """A server of this project's own."""
 
     name = "thalweg"
+    driver = "native"
 
     def start(self, folder: Path, durability: Durability) -> str:
         self._server = ServerManager("bench", "thalweg")
