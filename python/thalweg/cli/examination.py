@@ -46,8 +46,9 @@ def examine() -> list[Item]:
     ]
     peers = [
         ("iceoryx2", "peer in bench transport", "pip install iceoryx2"),
-        ("pyzmq", "peer in bench transport", "pip install pyzmq"),
+        ("pyzmq", "peer in bench transport, bench stream", "pip install pyzmq"),
         ("lmdb", "peer in bench transport", "pip install lmdb"),
+        ("confluent-kafka", "peer in bench stream", "pip install confluent-kafka"),
     ]
     return [
         Item("python", sys.version_info >= (3, 10), platform.python_version(), "everything", "Python 3.10 or newer"),
