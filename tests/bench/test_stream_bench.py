@@ -107,8 +107,9 @@ def test_batches_and_runs_grow_shorter_with_size() -> None:
 def test_rows_are_medians_of_rounds_and_ratios_are_taken_within_a_round() -> None:
     def sample(turn: int, system: str, seconds: float, latency_ns: int) -> Sample:
         heard = Heard((0, int(seconds * 5e8), int(seconds * 1e9)), 0.5, ())
+        pushed = Heard((0, 10**9), 0.1, (), 0.0005)
         pulled = Heard((0, 10**9), 0.1, (10**9,) + (latency_ns,) * 9)
-        return Sample(turn, system, "native", CASE, 1000, heard, heard, pulled)
+        return Sample(turn, system, "native", CASE, 1000, heard, heard, pushed, pulled)
 
     limits = {(turn, CASE): Limits(1e9, speed, 2 * speed, 1e-4, 1e-5) for turn, speed in enumerate((1e6, 2e6, 4e6))}
     timed = [("good", (0.1, 0.2, 0.4)), ("kafka", (0.4, 0.8, 1.6))]
@@ -130,6 +131,7 @@ def test_rows_are_medians_of_rounds_and_ratios_are_taken_within_a_round() -> Non
     assert latency["median_s"] == pytest.approx(0.2e-3)
     assert latency["p99_s"] == pytest.approx(0.4e-3), "the first tenth is not counted"
     assert latency["round_trips"] == pytest.approx(20)
+    assert latency["push_mean_s"] == pytest.approx(0.00005)
     assert limits_of(Measured(samples, limits))["append_bytes_per_s"] == 2e6
 
 

@@ -179,7 +179,7 @@ def _print(output: Output, found: list[dict[str, Any]], limits: dict[str, Any]) 
             continue
         columns = ["system", "language", "durability", "event", "data", "partitions"]
         if latency:
-            columns += ["median µs", "p99 µs", "round trips", "times Kafka"]
+            columns += ["median µs", "p99 µs", "push µs", "round trips", "times Kafka"]
         else:
             columns += ["events/s", "GB/s", "client µs/event", "of append" if operation == "produce" else "of read"]
             columns += ["of memcpy", "times Kafka"]
@@ -193,7 +193,7 @@ def _print(output: Output, found: list[dict[str, Any]], limits: dict[str, Any]) 
                     format_size(row["data_bytes"]) if row["data_bytes"] else "–",
                     row["partitions"],
                     *(
-                        (row["median_s"] * 1e6, row["p99_s"] * 1e6, row["round_trips"])
+                        (row["median_s"] * 1e6, row["p99_s"] * 1e6, row["push_mean_s"] * 1e6, row["round_trips"])
                         if latency
                         else (
                             round(row["events_per_s"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -53,6 +54,7 @@ class Sample:
     events: int
     produced: Heard
     consumed: Heard
+    pushed: Heard | None
     pulled: Heard | None
 
 
@@ -115,6 +117,7 @@ def measure(
             events = events_of(case, volume_bytes)
             if (turn, case) not in seen:
                 progress("limits", done, total)
+                os.sync()
                 seen.add((turn, case))
                 measured.limits[turn, case] = limits.measure(base.root, events * case.size_bytes, case.event_bytes)
             if one.name in measured.failures:
@@ -157,8 +160,8 @@ class _Bench:
     def sample(self, turn: int, case: Case, one: Contender, events: int) -> Sample:
         """One turn of a contender."""
         produced, consumed = self._move(case, one, events)
-        pulled = self._pulled(case, one, events) if case.partitions == 1 else None
-        return Sample(turn, one.system.name, one.language, case, events, produced, consumed, pulled)
+        pushed, pulled = self._pushed(case, one, events) if case.partitions == 1 else (None, None)
+        return Sample(turn, one.system.name, one.language, case, events, produced, consumed, pushed, pulled)
 
     def _start(self, system: System, durability: Durability) -> None:
         if (system.name, durability) not in self._addresses:
@@ -177,15 +180,16 @@ class _Bench:
                 consumed, produced = self._run(case, one, *reversed(orders))
         return produced, consumed
 
-    def _pulled(self, case: Case, one: Contender, events: int) -> Heard:
+    def _pushed(self, case: Case, one: Contender, events: int) -> tuple[Heard, Heard]:
         rate = max(1, min(_RATES[case.durability], _RATE_BYTES // case.size_bytes))
         count = max(_FEWEST_LATENCIES, min(_MOST_LATENCIES, 2 * rate, events))
         with self._topic(case, one) as order:
-            pulled, _ = self._run(case, one, order("pull", count, rate), order("push", count, rate))
-        return pulled
+            pulled, pushed = self._run(case, one, order("pull", count, rate), order("push", count, rate))
+        return pushed, pulled
 
     def _run(self, case: Case, one: Contender, *orders: Order) -> list[Heard]:
         command = one.system.command(one.language, one.locator, self._base)
+        os.sync()  # what others wrote would otherwise be written out in this one's time
         return list(sides.run(one.name, command, orders))
 
     @contextlib.contextmanager

@@ -36,6 +36,7 @@ class _Turn(NamedTuple):
     #: What the row's median and percentile are of: see `rows`.
     seconds: list[float]
     cpu_s: float
+    push_s: float = 0.0
 
 
 def rows(measured: Measured) -> list[dict[str, Any]]:
@@ -47,6 +48,7 @@ def rows(measured: Measured) -> list[dict[str, Any]]:
         ``system``, ``language``, ``durability``, ``event_bytes``, ``data_bytes``, ``partitions``, ``operation``;
         ``events_per_s`` and ``bytes_per_s``, for ``latency`` those that were sent; ``median_s`` and ``p99_s``: for
         ``latency`` from push to pull, otherwise of an event, by hundredths of a run; ``client_cpu_s`` of an event;
+        ``push_mean_s``, of ``latency``: what a push costs its caller, with its share of the flush at the end;
         ``of_append``, ``of_read``, ``of_memcpy``: bytes per second as a fraction of the limit's, ``round_trips``:
         median latency in Unix-socket round trips, ``vs_kafka``: how many times quicker than Kafka in the same
         language and case, each None where it means nothing or was not measured; ``rounds``, ``events`` of a round.
@@ -69,12 +71,13 @@ def _turns(sample: Sample) -> Iterator[tuple[str, _Turn]]:
             operation,
             _Turn(sample.round, sample.events, per_s, [span / each for span in parts], _cpu(heard, sample.events)),
         )
-    if sample.pulled is not None:
+    if sample.pushed is not None and sample.pulled is not None:
         latencies = [nanoseconds / 1e9 for nanoseconds in sample.pulled.latencies_ns]
         counted = latencies[len(latencies) // _WARM :]
         span_s = (sample.pulled.stamps_ns[-1] - sample.pulled.stamps_ns[0]) / 1e9
         cpu_s = _cpu(sample.pulled, len(latencies))
-        yield "latency", _Turn(sample.round, len(latencies), len(latencies) / span_s, counted, cpu_s)
+        push_s = sample.pushed.pushing_s / len(latencies)
+        yield "latency", _Turn(sample.round, len(latencies), len(latencies) / span_s, counted, cpu_s, push_s)
 
 
 def _cpu(heard: Heard, events: int) -> float:
@@ -113,6 +116,7 @@ def _row(key: _Key, grouped: dict[_Key, list[_Turn]], limits: dict[tuple[int, Ca
         "median_s": median_s,
         "p99_s": percentile([seconds for turn in turns for seconds in turn.seconds], 0.99),
         "client_cpu_s": statistics.median(turn.cpu_s for turn in turns),
+        "push_mean_s": statistics.median(turn.push_s for turn in turns) if latency else None,
         "of_append": of(lambda limit: limit.append_bytes_per_s) if key.operation == "produce" else None,
         "of_read": of(lambda limit: limit.read_bytes_per_s) if key.operation == "consume" else None,
         "of_memcpy": None if latency else of(lambda limit: limit.memcpy_bytes_per_s),

@@ -1,7 +1,8 @@
 """One side of a system in a process of its own, in Python: ``python -m thalweg.bench.stream.side LOCATOR ORDER…``.
 
 It says ``ready`` when it is connected, begins at a line of input, and says one JSON object at its end: ``stamps_ns``,
-the clock at every hundredth of the events; ``cpu_s``; for ``pull`` the ``latencies_ns``. So do the native programs.
+the clock at every hundredth of the events; ``cpu_s``; for ``pull`` the ``latencies_ns``, for ``push`` the seconds in
+which it was ``pushing_s``, the flush at the end with it. So do the native programs.
 """
 
 from __future__ import annotations
@@ -70,12 +71,17 @@ def push(producer: Producer, order: Order) -> dict[str, Any]:
     """Hand one event over at each tick, with the time at which that was done."""
     rest = os.urandom(order.case.event_bytes - STAMP_BYTES)
     data = stamped(0, order.case.data_bytes) if order.case.data_bytes else None
-    begin, pause_ns = time.monotonic_ns(), 1_000_000_000 // order.rate
+    begin, pause_ns, pushing_ns = time.monotonic_ns(), 1_000_000_000 // order.rate, 0
     for number in range(order.events):
         time.sleep(max(0, begin + number * pause_ns - time.monotonic_ns()) / 1e9)
-        producer.produce(0, [time.monotonic_ns().to_bytes(STAMP_BYTES, "little") + rest], data)
+        now = time.monotonic_ns()
+        event = now.to_bytes(STAMP_BYTES, "little") + rest
+        producer.produce(0, [event], data)
+        pushing_ns += time.monotonic_ns() - now
+    now = time.monotonic_ns()
     producer.flush()
-    return {"stamps_ns": [begin, time.monotonic_ns()]}
+    end = time.monotonic_ns()
+    return {"stamps_ns": [begin, end], "pushing_s": (pushing_ns + end - now) / 1e9}
 
 
 def pull(consumer: Consumer, order: Order) -> dict[str, Any]:

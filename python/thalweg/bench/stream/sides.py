@@ -26,11 +26,12 @@ _RUN_S = 10 * TIMEOUT_S
 
 @dataclass(frozen=True)
 class Heard:
-    """What a side said: the clock at each part of its events, its own CPU time, latencies of `pull`."""
+    """What a side said: the clock at each part of its events, its CPU time, latencies of `pull`, seconds of `push`."""
 
     stamps_ns: tuple[int, ...]
     cpu_s: float
     latencies_ns: tuple[int, ...] = field(default=(), repr=False)
+    pushing_s: float = 0.0
 
 
 class Side:
@@ -67,7 +68,8 @@ class Side:
     def heard(self) -> Heard:
         """What it says when it is done."""
         told: dict[str, Any] = json.loads(self._line(_RUN_S))
-        return Heard(tuple(told["stamps_ns"]), told["cpu_s"], tuple(told.get("latencies_ns", ())))
+        stamps, latencies = tuple(told["stamps_ns"]), tuple(told.get("latencies_ns", ()))
+        return Heard(stamps, told["cpu_s"], latencies, told.get("pushing_s", 0.0))
 
     def _line(self, timeout_s: float) -> str:
         assert self._process.stdout is not None

@@ -124,7 +124,7 @@ class Kafka(System):
     _admin: Any = None
 
     def start(self, folder: Path, durability: Durability) -> str:
-        settings = {"message.max.bytes": str(_LARGEST), "log.retention.ms": "-1"}
+        settings = {"message.max.bytes": str(_LARGEST), "log.retention.ms": "-1", "log.segment.delete.delay.ms": "0"}
         self._server = ServerManager("bench", {"type": "kafka", "path": str(folder), "settings": settings})
         address = "{host}:{port}".format(**self._server.start_server())
         from confluent_kafka.admin import AdminClient

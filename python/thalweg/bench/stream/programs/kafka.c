@@ -66,6 +66,7 @@ static void produce(void) {
         for (long i = 0; i < order.events; i++) {
             tick(i);
             produce_batch(topic, 0, messages, 1);
+            pushed_since(ticked);
         }
     else
         for (long done = 0, turn = 0; done < order.events; done += order.batch, turn++) {
@@ -73,7 +74,9 @@ static void produce(void) {
             produce_batch(topic, turn % order.partitions, messages, left < order.batch ? left : order.batch);
             progress(done + order.batch);
         }
+    int64_t before = clock_ns(CLOCK_MONOTONIC);
     if (rd_kafka_flush(producer, TIMEOUT_S * 1000)) FAIL("events were not acknowledged within %d s", TIMEOUT_S);
+    pushed_since(before);
     end();
     rd_kafka_topic_destroy(topic);
     rd_kafka_destroy(producer);

@@ -48,6 +48,7 @@ static void produce(redisContext *server) {
         for (long i = 0; i < order.events; i++) {
             add(server, 0, tick(i));
             take_replies(server, 1);
+            pushed_since(ticked);
         }
     else
         for (long done = 0, turn = 0; done < order.events; done += order.batch, turn++) {

@@ -22,7 +22,7 @@ typedef struct {
 
 static order_t order;
 static char *events_, *data_;                            /* a batch of events; the data that each of them has */
-static int64_t stamps[PARTS + 8], *latencies, cpu_begin; /* nanoseconds */
+static int64_t stamps[PARTS + 8], *latencies, cpu_begin, ticked, pushing; /* nanoseconds */
 static long stamped, step, next_stamp, done_, arrived[MOST_PARTITIONS];
 
 #define FAIL(...) (fprintf(stderr, __VA_ARGS__), fputc('\n', stderr), exit(1))
@@ -88,6 +88,7 @@ static void list(const char *name, const int64_t *values, long count) {
 static void end(void) {
     stamp();
     printf("{\"cpu_s\": %.9f, ", (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin) / 1e9);
+    printf("\"pushing_s\": %.9f, ", is_role("push") ? pushing / 1e9 : 0);
     list("stamps_ns", stamps, stamped);
     printf(", ");
     list("latencies_ns", latencies, is_role("pull") ? done_ : 0);
@@ -100,10 +101,13 @@ static char *tick(long number) {
     int64_t at = stamps[0] + number * (INT64_C(1000000000) / order.rate);
     struct timespec until = {at / 1000000000, at % 1000000000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-    int64_t now = clock_ns(CLOCK_MONOTONIC);
-    memcpy(events_, &now, sizeof now);
+    ticked = clock_ns(CLOCK_MONOTONIC);
+    memcpy(events_, &ticked, sizeof ticked);
     return events_;
 }
+
+/* A push, or the flush at the end, has returned. */
+static void pushed_since(int64_t began) { pushing += clock_ns(CLOCK_MONOTONIC) - began; }
 
 /* An event has arrived: it must be the one whose turn it is in its partition. */
 static void arrive(long partition, const char *got, long size, const char *data, long data_size) {

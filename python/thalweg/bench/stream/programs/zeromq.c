@@ -31,10 +31,15 @@ static void produce(void *context) {
     begin();
     for (long i = 0; i < order.events; i++) {
         send_event(socket, order.prompt ? tick(i) : event(i));
-        if (!order.prompt) progress(i + 1);
+        if (order.prompt)
+            pushed_since(ticked);
+        else
+            progress(i + 1);
     }
+    int64_t before = clock_ns(CLOCK_MONOTONIC);
     zmq_close(socket);
     zmq_ctx_term(context); /* returns when all is sent */
+    pushed_since(before);
     end();
 }
 
