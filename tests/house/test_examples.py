@@ -47,6 +47,7 @@ SMALLER = {
     "python benchmarks/iteration_times.py": "--times 1 --kernels 32 --shapes fixed --iterations 50 --repeats 1",
     "thalweg bench relayout": "--shape 20x30x40 --repeats 1",
     "thalweg bench transport": "--sizes 4KiB --rounds 1 --backends thalweg",
+    "thalweg bench stream": "--systems redis,zeromq --event-sizes 1KB --rounds 1 --volume 1MB",
 }
 DEADLINE_S = 240
 SOCKET = re.compile(r"(--socket |unix:)@(\w+)")

@@ -9,6 +9,7 @@ import typer
 
 from thalweg.cli.bench_relayout import relayout
 from thalweg.cli.bench_staging import staging
+from thalweg.cli.bench_stream import stream
 from thalweg.cli.outcome import FAILED, command
 from thalweg.cli.output import JsonOption
 
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
     group.command("transport")(transport)
     group.command("relayout")(relayout)
     group.command("staging")(staging)
+    group.command("stream")(stream)
     app.add_typer(group, name="bench")
 
 

@@ -46,8 +46,9 @@ def examine() -> list[Item]:
     ]
     peers = [
         ("iceoryx2", "peer in bench transport", "pip install iceoryx2"),
-        ("pyzmq", "peer in bench transport", "pip install pyzmq"),
+        ("pyzmq", "peer in bench transport, bench stream", "pip install pyzmq"),
         ("lmdb", "peer in bench transport", "pip install lmdb"),
+        ("confluent-kafka", "peer in bench stream", "pip install confluent-kafka"),
     ]
     return [
         Item("python", sys.version_info >= (3, 10), platform.python_version(), "everything", "Python 3.10 or newer"),
@@ -55,6 +56,8 @@ def examine() -> list[Item]:
         *(_library(*library) for library in libraries),
         _parallel_hdf5(),
         _program("redis-server", ["--version"], "backend redis", "apt-get install redis-server"),
+        _program("java", ["--version"], "a Kafka broker", "apt-get install default-jre-headless"),
+        _program("mvn", ["--version"], "fetching a Kafka broker", "apt-get install maven"),
         _mpi("Open MPI", "openmpi", "apt-get install openmpi-bin"),
         _mpi("MPICH", "mpich", "apt-get install mpich"),
         _program("srun", ["--version"], "remote components", "a cluster with Slurm"),
@@ -173,7 +176,7 @@ def _program(name: str, question: list[str], needed_for: str, how: str) -> Item:
     answer = _answer([path, *question])
     if answer is None:
         return Item(name, False, f"{path} does not answer", needed_for, how)
-    number = re.search(r"\d+(\.\d+)+\S*", answer) if question == ["--version"] else None
+    number = re.search(r"\d+(\.\d+)+[^\s\x1b]*", answer) if question == ["--version"] else None
     lines = [line.strip() for line in answer.splitlines() if any(letter.isdigit() for letter in line)]
     version = number.group() if number else " ".join(lines[0].split())[:40] if lines else ""
     return Item(name, True, version, needed_for, how)

@@ -22,6 +22,9 @@ SERVERS: dict[str, str] = {
     "dragon": "thalweg.servers.dragon:DragonServer",
 }
 
+#: Servers of streams: a ServerManager starts them as it does the others, but no DataStore connects to them.
+BROKERS: dict[str, str] = {"kafka": "thalweg.servers.kafka:KafkaServer"}
+
 
 def register_server(backend: str, home: str) -> None:
     """Make the server of a backend of one's own known; `home` is ``"package.module:Class"``.
@@ -31,7 +34,7 @@ def register_server(backend: str, home: str) -> None:
     ConfigError
         When that backend has a server, or `home` is not of that form.
     """
-    if backend in SERVERS:
+    if backend in SERVERS | BROKERS:
         raise ConfigError(f"register_server: backend {backend!r} has a server already")
     if home.count(":") != 1:
         raise ConfigError(f"register_server: home {home!r} is not of the form 'package.module:Class'")
@@ -55,6 +58,9 @@ class ServerManager:
           port (0: free ones; else of the first, the others in a row), password (default: random), memory_limit_bytes
           (of all together), executable (redis-server), start_timeout_s (10)
         - ``dragon``: memory_limit_bytes (1 GiB), managers (1), start_timeout_s (60)
+        - ``kafka`` (a broker of streams): host (127.0.0.1), port (0: a free one), path (of the folder that its log is
+          in; default: the system's for temporary files), heap_bytes (1 GiB), settings (of the broker, by Kafka's
+          names), jars (a folder; default: fetched once with Maven into the user's cache), start_timeout_s (60)
 
     Raises
     ------
@@ -80,11 +86,12 @@ class ServerManager:
         word = isinstance(config, str) and not config.endswith((".json", ".toml"))
         content = {"type": config} if word else load(config, "ServerManager")
         kind = content.get("type")
+        known = SERVERS | BROKERS
         if kind is None:
-            raise ConfigError(f"ServerManager: type: is missing; add it, accepted are {', '.join(SERVERS)}")
-        if not isinstance(kind, str) or kind not in SERVERS:
-            raise ConfigError(f"ServerManager: type: is {kind!r}; {suggestion(kind, list(SERVERS))}")
-        module, _, attribute = SERVERS[kind].partition(":")
+            raise ConfigError(f"ServerManager: type: is missing; add it, accepted are {', '.join(known)}")
+        if not isinstance(kind, str) or kind not in known:
+            raise ConfigError(f"ServerManager: type: is {kind!r}; {suggestion(kind, list(known))}")
+        module, _, attribute = known[kind].partition(":")
         chosen: type[Server] = getattr(importlib.import_module(module), attribute)
         self.name = name
         self.config = checked(chosen.Config, content, "ServerManager")

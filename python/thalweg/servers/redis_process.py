@@ -32,6 +32,8 @@ class Settings:
         0: a free one, and a free one for the cluster's bus.
     directory : Path or None
         Where a member of a Redis Cluster keeps its description of the cluster; None: it is no member.
+    more : tuple of str
+        Lines of its configuration that come last, and so replace others.
     """
 
     program: str
@@ -41,6 +43,7 @@ class Settings:
     memory_limit_bytes: int | None
     start_timeout_s: float
     directory: Path | None = None
+    more: tuple[str, ...] = ()
 
 
 class RedisProcess:
@@ -139,6 +142,7 @@ class RedisProcess:
             ]
         if settings.memory_limit_bytes is not None:
             lines.append(f"maxmemory {settings.memory_limit_bytes}")
+        lines += settings.more
         os.ftruncate(self._log_fd, 0)
         os.lseek(self._log_fd, 0, os.SEEK_SET)
         self._process = start(
