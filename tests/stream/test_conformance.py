@@ -9,7 +9,38 @@ import shutil
 import pytest
 
 from thalweg import ServerManager
+from thalweg.staging import Server
 from thalweg.testing import StreamTests
+
+TOKEN = "a-secret-for-tests"
+
+
+class TestNative(StreamTests):
+    """A server on this node, over shared memory."""
+
+    @pytest.fixture
+    def server(self, tmp_path):
+        folder = tmp_path / "topics"
+        limits = {"memory_limit_bytes": 1 << 20, "stream_memory_bytes": 1 << 30}
+        with Server(listen="127.0.0.1:0", token=TOKEN, stream_folder=folder, **limits) as server:
+            yield server
+
+    @pytest.fixture
+    def address(self, server):
+        return server.address
+
+    @pytest.fixture
+    def stop_server(self, server):
+        return server.close
+
+
+class TestNativeOverTcp(TestNative):
+    """The same server, as other nodes reach it."""
+
+    @pytest.fixture
+    def address(self, server, monkeypatch):
+        monkeypatch.setenv("THALWEG_TOKEN", TOKEN)
+        return server.tcp_address
 
 
 class TestFiles(StreamTests):

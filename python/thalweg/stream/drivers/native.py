@@ -52,6 +52,7 @@ class NativeTransport(StreamTransport):
         durabilities=("none", "interval", "always"),
         retentions=("age", "size", "acknowledged"),
         survives_restart=True,
+        exclusive_partitions=False,
         data_bytes_max=OUTBOX_BYTES - (1 << 20),
     )
 
