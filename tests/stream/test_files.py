@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from source_tree import ROOT
 from thalweg import stream
-from thalweg.errors import CorruptDataError, InvalidError
+from thalweg.errors import CorruptDataError, InvalidError, WaitTimeoutError
 from thalweg.stream.drivers.folder.batch_format import encode_batch, encode_head
 from thalweg.stream.drivers.folder.positions import encode_position
 
@@ -142,6 +144,7 @@ def test_a_part_of_large_data_is_read_alone(topic, tmp_path):
 
 WRITER = """
 import sys
+import time
 from thalweg import stream
 address, start = sys.argv[1], int(sys.argv[2])
 with stream.connect(address) as driver, driver.open_topic("t").producer() as producer:
@@ -166,6 +169,7 @@ def test_processes_that_append_at_once_lose_nothing(driver, topic, tmp_path):
 
 ENDLESS = """
 import sys
+import time
 from thalweg import stream
 with stream.connect(sys.argv[1]) as driver, driver.open_topic("t").producer() as producer:
     number = 0
@@ -198,6 +202,7 @@ def test_what_was_appended_survives_a_writer_that_is_killed(topic, tmp_path):
 
 MEMBER = """
 import sys
+import time
 from thalweg import stream
 with stream.connect(sys.argv[1]) as driver, driver.open_topic("t").consumer("reader") as consumer:
     print(consumer.pull().result(60).metadata["n"], flush=True)
@@ -248,3 +253,44 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidError, match="give a folder"):
         stream.connect(f"files:{tmp_path}/file")
+
+
+def test_a_push_blocks_no_longer_than_said_and_takes_nothing_then(topic, tmp_path):
+    with topic.producer(batch_size=1, max_num_batches=2, timeout_s=1.0) as producer:
+        producer.push({"n": 0}).result(PATIENCE_S)
+        with (tmp_path / "t/0.events").open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            start, pushed = time.monotonic(), []
+            with pytest.raises(WaitTimeoutError, match="2 batches were under way"):
+                for number in range(1, 10):
+                    pushed.append(producer.push({"n": number}))
+                    start = time.monotonic()
+            assert time.monotonic() - start >= 0.5
+            with pytest.raises(WaitTimeoutError, match="held the lock"):
+                producer.flush(PATIENCE_S)
+    late = [future.exception(PATIENCE_S) is None for future in pushed]
+    assert pulled(topic) == [0, *(number for number, appended in enumerate(late, 1) if appended)]
+
+
+FULL = """
+import resource, sys
+from thalweg import stream
+from thalweg.errors import FullError
+with stream.connect(sys.argv[1]) as driver, driver.open_topic("t").producer() as producer:
+    producer.push({"n": 0}).result()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    assert isinstance(producer.push({"n": 1}, b"x" * 200_000).exception(), FullError)
+    assert producer.push({"n": 2}).result() == (0, 1)
+    try:
+        producer.flush()
+    except FullError as error:
+        print(error)
+"""
+
+
+def test_an_event_for_which_there_is_no_room_leaves_nothing(topic, tmp_path):
+    code = [sys.executable, "-c", FULL, f"files:{tmp_path}"]
+    done = subprocess.run(code, capture_output=True, text=True, check=True)
+    assert "0.events" in done.stdout
+    assert "ulimit -f" in done.stdout
+    assert pulled(topic) == [0, 2]

@@ -83,7 +83,6 @@ class FilesTransport(StreamTransport):
     ) -> TransportProducer:
         return FolderProducer(
             self._topic(topic),
-            partitions,
             name=name,
             batch_size=batch_size,
             max_num_batches=max_num_batches,

@@ -220,8 +220,15 @@ class KafkaConsumer(TransportConsumer):
 
     def _bounds(self, partition: int) -> tuple[int, int]:
         place = self._kafka.TopicPartition(self._topic, partition)
-        first, end = self._consumer.get_watermark_offsets(place, timeout=_CALL_S)
-        return first, end
+        try:
+            first, end = self._consumer.get_watermark_offsets(place, timeout=_CALL_S)
+            return first, end
+        except self._kafka.KafkaException as error:
+            if error.args[0].code() != self._kafka.KafkaError._UNKNOWN_PARTITION:
+                raise
+            raise ServerGoneError(  # it is held, so it is known: no broker that has it can be reached
+                f"{self._what}: no broker has partition {partition} now; see whether the broker runs"
+            ) from None
 
     def _on_assign(self, consumer: Any, places: Sequence[Any]) -> None:
         stored = consumer.committed(list(places), timeout=_CALL_S) if places else []

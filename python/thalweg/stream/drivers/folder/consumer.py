@@ -136,7 +136,7 @@ class FolderConsumer(TransportConsumer):
         self._share_at = time.monotonic() + _SHARE_EVERY_S
 
     def _open(self, partition: int) -> None:
-        reader = Reader(self._topic.events(partition), partition, whole=self._whole, timeout_s=TIMEOUT_S)
+        reader = Reader(self._topic.events(partition), partition, whole=self._whole)
         self._readers[partition] = reader
         self._turn.append(partition)
         stored = read_position(self._position(partition))

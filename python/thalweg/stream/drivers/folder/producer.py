@@ -23,7 +23,7 @@ class FolderProducer(TransportProducer):
     """One thread appends batches, in the order of pushing."""
 
     def __init__(
-        self, topic: TopicFolder, partitions: int, *, name: str, batch_size: int, max_num_batches: int, timeout_s: float
+        self, topic: TopicFolder, *, name: str, batch_size: int, max_num_batches: int, timeout_s: float
     ) -> None:
         self._topic = topic
         self._durable = [partition.durability_kind == "always" for partition in topic.definition().partitions]

@@ -43,7 +43,7 @@ class Reader:
         Data come with their batch.
     """
 
-    def __init__(self, path: Path, partition: int, *, whole: bool, timeout_s: float) -> None:
+    def __init__(self, path: Path, partition: int, *, whole: bool) -> None:
         self.partition = partition
         self._file = PartitionFile(path)
         self._whole = whole
