@@ -270,6 +270,8 @@ class NativeConsumer(TransportConsumer):
             if partition not in known:
                 raise InvalidError(f"seek: partition {partition}, which is not held; held are {sorted(known)}")
             to = known[partition][0 if to == "first" else 1]
+        if to < 0 or partition < 0:
+            raise InvalidError(f"seek: event {to} of partition {partition}; accepted are numbers of at least 0")
         self._consumer.seek(partition, to, self._timeout_s)
 
     def held(self) -> Mapping[int, Held]:

@@ -3,7 +3,7 @@
 use super::super::message::{Batch, Place, Reply, Request};
 use super::link::Link;
 use super::outbox::Room;
-use super::promise::{Promise, Pushed, PushedMany};
+use super::promise::{Gatherer, Promise, Pushed, PushedMany};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::base::Name;
@@ -100,10 +100,11 @@ impl Column<'_> {
     }
 }
 
-#[derive(Default)]
 struct Lane {
     open: Body,
     promise: Arc<Promise>,
+    /// Somebody waits for what is being gathered.
+    urged: bool,
     sequence: u64,
     heard: u64,
     /// Batches that are not answered yet.
@@ -144,6 +145,7 @@ struct Shared {
     number: u64,
     options: ProducerOptions,
     connect: Connect,
+    me: Weak<Shared>,
 }
 
 /// A producer of one topic. Pushing does not wait for the service while there is room.
@@ -205,7 +207,7 @@ impl Producer {
             link: Some(link),
             room: Room::new(outbox.bytes().0),
             outbox,
-            lanes: (0..partitions).map(|_| Lane::default()).collect(),
+            lanes: Vec::new(),
             flights: BTreeMap::new(),
             next: 1,
             closed: false,
@@ -214,14 +216,16 @@ impl Producer {
             kept: Vec::new(),
         };
         let number = u64::from_ne_bytes(number);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new_cyclic(|me| Shared {
             state: Mutex::new(state),
             changed: Condvar::new(),
             topic,
             number,
             options,
             connect,
+            me: me.clone(),
         });
+        shared.lock().lanes = (0..partitions as u32).map(|n| Lane::new(shared.promise(n))).collect();
         let weak = Arc::downgrade(&shared);
         let thread = std::thread::Builder::new().name("thalweg-replies".into());
         thread.spawn(move || replies(&weak)).map_err(|e| Error::io("stream.producer", e))?;
@@ -274,7 +278,7 @@ impl Producer {
                 if !shared.send_open(state, partition) {
                     return Ok(None);
                 }
-                let promise = Arc::new(Promise::default());
+                let promise = shared.promise(partition);
                 let sent = shared.post(state, partition, &load, promise.clone());
                 return Ok(sent.then_some(Pushed { batch: promise, partition, at: 0 }));
             }
@@ -360,7 +364,7 @@ impl Producer {
                 if !shared.send_open(state, partition) {
                     return Ok(None);
                 }
-                let promise = Arc::new(Promise::default());
+                let promise = shared.promise(partition);
                 Ok(shared.post(state, partition, &load, promise.clone()).then_some(promise))
             })?;
             many.batches.push((promise, (to - from) as u32));
@@ -482,7 +486,37 @@ impl Rows<'_> {
     }
 }
 
+impl Lane {
+    fn new(promise: Arc<Promise>) -> Lane {
+        Lane {
+            open: Body::default(),
+            promise,
+            urged: false,
+            sequence: 0,
+            heard: 0,
+            posted: 0,
+            again: None,
+            pause: Nanos(0),
+        }
+    }
+}
+
+impl Gatherer for Shared {
+    fn urge(&self, partition: u32) {
+        let mut state = self.lock();
+        if state.lanes.get(partition as usize).is_some_and(|lane| lane.open.content().records > 0) {
+            state.lanes[partition as usize].urged = true;
+            self.send_open(&mut state, partition);
+        }
+    }
+}
+
 impl Shared {
+    fn promise(&self, partition: u32) -> Arc<Promise> {
+        let me: Weak<Shared> = self.me.clone();
+        Arc::new(Promise::new(me, partition))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -569,7 +603,8 @@ impl Shared {
         lane.open = open;
         if sent {
             lane.open.clear();
-            lane.promise = Arc::default();
+            lane.promise = self.promise(partition);
+            lane.urged = false;
         }
         sent
     }
@@ -633,12 +668,14 @@ impl Shared {
             other => flight.refuse(super::link::unexpected(&other), &mut state.lanes[partition as usize]),
         }
         self.settle(state, partition);
-        if state.lanes[partition as usize].posted == 0 && self.options.batch == BatchSize::Adaptive {
-            self.send_open(state, partition);
-        }
-        for partition in 0..state.lanes.len() as u32 {
-            if self.is_full(&state.lanes[partition as usize].open) {
-                self.send_open(state, partition);
+        // Every partition has its turn, the one that was answered last.
+        let partitions = state.lanes.len() as u32;
+        for n in 1..=partitions {
+            let next = (partition + n) % partitions;
+            let lane = &state.lanes[next as usize];
+            let idle = self.options.batch == BatchSize::Adaptive && lane.posted == 0;
+            if idle || lane.urged || self.is_full(&lane.open) {
+                self.send_open(state, next);
             }
         }
     }
@@ -680,7 +717,7 @@ impl Shared {
         lane.sequence = lane.sequence.min(sequence);
         if self.options.ordering == Ordering::Strict && lane.open.content().records > 0 {
             lane.open.clear();
-            state.kept.push((std::mem::take(&mut lane.promise), Err(e.clone())));
+            state.kept.push((std::mem::replace(&mut lane.promise, self.promise(partition)), Err(e.clone())));
         }
         state.trouble.get_or_insert_with(|| e.clone());
     }
@@ -771,7 +808,7 @@ impl Shared {
             let lane = &mut state.lanes[partition as usize];
             if lane.open.content().records > 0 {
                 lane.open.clear();
-                let promise = std::mem::take(&mut lane.promise);
+                let promise = std::mem::replace(&mut lane.promise, self.promise(partition));
                 state.kept.push((promise, Err(e.clone())));
             }
         }

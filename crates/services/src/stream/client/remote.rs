@@ -135,8 +135,12 @@ pub fn bulk_bytes(batch: &Batch) -> u64 {
 
 impl Post<Reply> for Shared {
     fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
+        if !self.stream.readable(patience.within) {
+            return Err(Error::new(Kind::Timeout, "stream", "no reply in time"));
+        }
         let mut frame = Vec::new();
-        self.stream.receive(&mut frame, patience)?;
+        // What has begun to come comes as a whole.
+        self.stream.receive(&mut frame, Patience { within: STALL, ..patience })?;
         match decode::<RemoteReply>(&frame)? {
             (id, RemoteReply::Answer(reply)) => Ok(Some((id, reply))),
             (id, RemoteReply::Failed(e)) => Ok(Some((id, Reply::Failed(e)))),
