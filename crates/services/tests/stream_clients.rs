@@ -298,6 +298,27 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
 }
 
 #[test]
+fn an_event_may_be_larger_than_the_memory_of_its_producer() {
+    both(|_, address| {
+        let driver = driver(address);
+        create(&driver, "huge", 1, Rest::Files, Durability::None);
+        let writer = producer(&driver, "huge", BatchSize::Adaptive);
+        let huge: Vec<u8> = (0..40 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for n in 0..3u8 {
+            writer.push(0, &[n], &[], soon()).unwrap();
+            assert_eq!(
+                writer.push(0, b"huge", &[&huge], soon()).unwrap().outcome(),
+                Some(Ok(u64::from(n) * 2 + 1))
+            );
+        }
+        let got = all(&consumer(&driver, "huge", "reader", Begin::First));
+        assert_eq!(got.len(), 6);
+        assert!(got.iter().skip(1).step_by(2).all(|event| event.3 == huge));
+        driver.delete(name("huge"), soon()).unwrap();
+    });
+}
+
+#[test]
 fn errors_say_what_was_met() {
     both(|server, address| {
         let driver = driver(address);
@@ -307,8 +328,8 @@ fn errors_say_what_was_met() {
         let writer = producer(&driver, "errors", BatchSize::Adaptive);
         let refused = writer.push(2, b"", &[], soon()).err().unwrap();
         assert_eq!(refused.to_string(), "stream.push: partition 2 of topic \"errors\"; it has 0 to 1");
-        let large = writer.push(0, b"", &[&vec![0; 9 << 20]], soon()).err().unwrap();
-        assert_eq!(large.kind, Kind::Full);
+        let long = writer.push(0, &vec![b' '; 9 << 20], &[], soon()).err().unwrap();
+        assert_eq!(long.kind, Kind::Full);
         let wrong = Identity { name: name("thief"), token: "wrong".into() };
         let tcp = server.tcp_address().unwrap();
         let refused = Driver::connect(tcp, wrong, soon()).err().unwrap();

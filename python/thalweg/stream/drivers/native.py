@@ -53,7 +53,6 @@ class NativeTransport(StreamTransport):
         retentions=("age", "size", "acknowledged"),
         survives_restart=True,
         exclusive_partitions=False,
-        data_bytes_max=OUTBOX_BYTES - (1 << 20),
     )
 
     def __init__(self, address: str | None, *, name: str, token: str | None, timeout_s: float) -> None:

@@ -105,6 +105,8 @@ struct Lane {
     promise: Arc<Promise>,
     /// Somebody waits for what is being gathered.
     urged: bool,
+    /// A huge event is under way over a link of its own: all else waits for it.
+    held: bool,
     sequence: u64,
     heard: u64,
     /// Batches that are not answered yet.
@@ -263,14 +265,8 @@ impl Producer {
             rest.fill(0);
         };
         let load = Load { content, write: &write };
-        let most = self.shared.options.outbox.0;
-        if load.bytes() > most {
-            let detail = format!(
-                "an event of {} of data; accepted are at most {}",
-                Bytes(data),
-                Bytes(most.saturating_sub(load.bytes() - data))
-            );
-            return Err(Error::new(Kind::Full, "stream.push", detail));
+        if load.bytes() > self.shared.options.outbox.0 {
+            return self.push_huge(partition, &load, patience);
         }
         self.shared.wait_until(patience, |shared, state| {
             shared.usable(state, partition)?;
@@ -295,6 +291,35 @@ impl Producer {
             }
             Ok(Some(pushed))
         })
+    }
+
+    /// Appends an event that is larger than the outbox, over a link of its own, and waits for its end.
+    fn push_huge(&self, partition: u32, load: &Load<'_>, patience: Patience<'_>) -> Result<Pushed> {
+        let deadline = now().after(patience.within);
+        let (promise, batch) = self.shared.wait_until(patience, |shared, state| {
+            shared.usable(state, partition)?;
+            if !shared.send_open(state, partition) {
+                return Ok(None);
+            }
+            let lane = &mut state.lanes[partition as usize];
+            if lane.posted > 0 || lane.held || lane.again.is_some() {
+                return Ok(None);
+            }
+            lane.held = true;
+            let promise = shared.promise(partition);
+            Ok(Some((promise, shared.batch(lane, load, 0))))
+        })?;
+        let outcome = self.shared.append_huge(partition, batch, load, deadline, patience);
+        let mut state = self.shared.lock();
+        let lane = &mut state.lanes[partition as usize];
+        lane.held = false;
+        if outcome.is_ok() {
+            lane.sequence += 1;
+            lane.heard = lane.sequence;
+        }
+        promise.keep(outcome.clone());
+        self.shared.tell(state);
+        outcome.map(|_| Pushed { batch: promise, partition, at: 0 })
     }
 
     fn short(&self, metadata: usize) -> Result<u32> {
@@ -353,12 +378,13 @@ impl Producer {
             let content = rows.content(|n| self.short(n))?;
             let write = |into: &mut [u8], apart: bool| rows.write(&content, into, apart);
             let load = Load { content, write: &write };
-            if load.bytes() > self.shared.options.outbox.0 {
-                let most = self.shared.options.outbox;
-                let detail = format!("an event of {}; accepted are at most {most}", Bytes(load.bytes()));
-                return Err(Error::new(Kind::Full, "stream.push", detail));
-            }
             let left = Patience { within: deadline.since(now()), ..patience };
+            if load.bytes() > self.shared.options.outbox.0 {
+                let pushed = self.push_huge(partition, &load, left)?;
+                many.batches.push((pushed.batch, 1));
+                from = to;
+                continue;
+            }
             let promise = self.shared.wait_until(left, |shared, state| {
                 shared.usable(state, partition)?;
                 if !shared.send_open(state, partition) {
@@ -492,6 +518,7 @@ impl Lane {
             open: Body::default(),
             promise,
             urged: false,
+            held: false,
             sequence: 0,
             heard: 0,
             posted: 0,
@@ -527,7 +554,7 @@ impl Shared {
         patience: Patience<'_>,
         attempt: impl Fn(&Shared, &mut State) -> Result<Option<T>>,
     ) -> Result<T> {
-        let deadline = now().after(patience.within);
+        let mut deadline = None;
         let mut state = self.lock();
         loop {
             let tried = attempt(self, &mut state);
@@ -535,7 +562,7 @@ impl Shared {
                 drop(state);
                 return done;
             }
-            let left = deadline.since(now());
+            let left = deadline.get_or_insert_with(|| now().after(patience.within)).since(now());
             if left == Nanos(0) {
                 let detail = format!(
                     "{} batches of topic \"{}\" are under way since {}; the service does not keep up, or wait longer",
@@ -613,7 +640,7 @@ impl Shared {
     fn post(&self, state: &mut State, partition: u32, load: &Load<'_>, promise: Arc<Promise>) -> bool {
         let Some(link) = state.link.clone() else { return false };
         let lane = &state.lanes[partition as usize];
-        if state.flights.len() >= self.options.batches || lane.again.is_some() {
+        if state.flights.len() >= self.options.batches || lane.again.is_some() || lane.held {
             return false;
         }
         let (bytes, apart) = (load.bytes(), load.apart());
@@ -621,18 +648,9 @@ impl Shared {
         let Ok(start) = state.outbox.at(at, Bytes(bytes)) else { return false };
         // SAFETY: the room is this batch's alone until it is given back, and the segment lives as long as the state.
         (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) }, apart);
-        let Content { records, metadata, data } = load.content;
+        let records = load.content.records;
         let lane = &mut state.lanes[partition as usize];
-        let batch = Batch {
-            producer: self.number,
-            sequence: lane.sequence,
-            heard: lane.heard,
-            events: records,
-            metadata_bytes: metadata,
-            data_bytes: data,
-            apart,
-            at,
-        };
+        let batch = self.batch(lane, load, at);
         lane.sequence += u64::from(records);
         lane.posted += 1;
         let id = state.next;
@@ -642,6 +660,51 @@ impl Shared {
         // A link that broke is noticed by who takes the replies; then all is sent again.
         let _ = link.send(id, &self.request(partition, batch), Patience::of(Nanos(100_000_000)));
         true
+    }
+
+    fn batch(&self, lane: &Lane, load: &Load<'_>, at: u64) -> Batch {
+        let Content { records, metadata, data } = load.content;
+        Batch {
+            producer: self.number,
+            sequence: lane.sequence,
+            heard: lane.heard,
+            events: records,
+            metadata_bytes: metadata,
+            data_bytes: data,
+            apart: load.apart(),
+            at,
+        }
+    }
+
+    /// Has a batch appended over a link of its own, whose outbox is as large as it; the number of its first event.
+    fn append_huge(
+        &self,
+        partition: u32,
+        batch: Batch,
+        load: &Load<'_>,
+        deadline: Nanos,
+        patience: Patience<'_>,
+    ) -> Result<u64> {
+        let left = || Patience { within: deadline.since(now()), ..patience };
+        let link = (self.connect)(left())?;
+        let bytes = Bytes(load.bytes());
+        let outbox = link.outbox(bytes, left())?;
+        let start = outbox.at(0, bytes)?;
+        // SAFETY: nobody else knows of this memory, which has so many bytes.
+        (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes.0 as usize) }, load.apart());
+        let mut pause = AGAIN;
+        loop {
+            link.send(1, &self.request(partition, batch), left())?;
+            match link.next(left())?.1 {
+                Reply::Produced(first) => return Ok(first),
+                Reply::Failed(e) if e.kind.may_retry() && deadline > now().after(pause) => {
+                    std::thread::sleep(pause.duration());
+                    pause = Nanos((pause.0 * 2).min(AGAIN_MAX.0));
+                }
+                Reply::Failed(e) => return Err(e),
+                other => return Err(super::link::unexpected(&other)),
+            }
+        }
     }
 
     fn request(&self, partition: u32, batch: Batch) -> Request {

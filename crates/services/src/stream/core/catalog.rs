@@ -395,7 +395,8 @@ impl Streams {
         let Some(Topic { partitions, consumers, .. }) = self.topics.get_mut(&name) else { return };
         let Some(partition) = partitions.get_mut(id.partition as usize) else { return };
         let (before, opening) = (partition.events.end, partition.is_opening());
-        if !partition.done(now, number, outcome, out) {
+        let mut answers = Vec::new();
+        if !partition.done(now, number, outcome, &mut answers) {
             return;
         }
         partition.advance(now, &mut last, out);
@@ -403,6 +404,8 @@ impl Streams {
         if more {
             consumers.values_mut().for_each(|consumer| consumer.more(id.partition, partitions, out));
         }
+        // Who waits for events is told of them first: who made them has no hurry.
+        out.append(&mut answers);
         let all_open = !partitions.iter().any(Partition::is_opening);
         if opening {
             for (consumer, state) in consumers {
