@@ -147,7 +147,8 @@ class Kafka(System):
         until = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                for answer in self._admin.list_offsets(asked).values():
+                self._admin.list_topics(topic, TURN_S)  # makes the client look again who leads the partitions
+                for answer in self._admin.list_offsets(asked, request_timeout=TURN_S).values():
                     answer.result(TIMEOUT_S)
                 return
             except KafkaException as error:
