@@ -199,7 +199,7 @@ fn a_named_consumer_goes_on_behind_what_it_acknowledged_and_its_members_share() 
             // A lower number changes nothing.
             first.acknowledge(partition, 2).unwrap();
         }
-        first.close(soon()).unwrap();
+        first.close(false, soon()).unwrap();
         let second = consumer(&driver, "shared", "crew", Begin::First);
         let third = consumer(&driver, "shared", "crew", Begin::First);
         let (of_second, of_third) = (all(&second), all(&third));
@@ -209,6 +209,12 @@ fn a_named_consumer_goes_on_behind_what_it_acknowledged_and_its_members_share() 
         assert!(of_third.iter().all(|event| event.1 >= 5));
         assert_eq!(all(&consumer(&driver, "shared", "other", Begin::First)).len(), 40);
         assert_eq!(all(&consumer(&driver, "shared", "late", Begin::Next)).len(), 0);
+        // One that is forgotten begins anew.
+        let passing = consumer(&driver, "shared", "passing", Begin::First);
+        assert_eq!(all(&passing).len(), 40);
+        passing.acknowledge(0, 10).unwrap();
+        passing.close(true, soon()).unwrap();
+        assert_eq!(all(&consumer(&driver, "shared", "passing", Begin::First)).len(), 40);
         driver.delete(name("shared"), soon()).unwrap();
     });
 }

@@ -118,8 +118,8 @@ impl StreamConsumer {
         Ok(positions.iter().map(tuple).collect())
     }
 
-    fn close(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
-        waiting(py, seconds("stream.close", timeout_s)?, |patience| self.0.close(patience))
+    fn close(&self, py: Python<'_>, forget: bool, timeout_s: f64) -> PyResult<()> {
+        waiting(py, seconds("stream.close", timeout_s)?, |patience| self.0.close(forget, patience))
     }
 }
 

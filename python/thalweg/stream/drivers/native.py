@@ -278,8 +278,14 @@ class NativeConsumer(TransportConsumer):
         return {number: Held(acknowledged, end) for number, acknowledged, _, _, end in positions}
 
     def close(self) -> None:
+        self._leave(False)
+
+    def forget(self) -> None:
+        self._leave(True)
+
+    def _leave(self, forget: bool) -> None:
         with contextlib.suppress(ThalwegError):  # a server that is gone has nobody waiting for the partitions
-            self._consumer.close(self._timeout_s)
+            self._consumer.close(forget, self._timeout_s)
 
 
 def _array(blob: Buffer) -> Any:

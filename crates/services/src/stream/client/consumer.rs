@@ -60,6 +60,8 @@ struct State {
     turn: u32,
     /// Memory to be used again.
     spare: Option<Arc<Chunk>>,
+    /// What was acknowledged last: partition, and the number behind.
+    told: Option<(u32, u64)>,
 }
 
 /// A member of a named consumer.
@@ -290,7 +292,9 @@ impl Consumer {
             consumer: self.options.name.clone(),
             next,
         });
-        if let Some(lane) = self.lock().lanes.get_mut(&partition) {
+        let mut state = self.lock();
+        state.told = Some((partition, next));
+        if let Some(lane) = state.lanes.get_mut(&partition) {
             lane.acknowledged = lane.acknowledged.max(next);
         }
         Ok(())
@@ -363,24 +367,33 @@ impl Consumer {
         Ok(state.lanes.iter().map(position).collect())
     }
 
-    /// Leaves, and wakes who pulls; what was acknowledged is remembered when this returns.
+    /// Leaves, and wakes who pulls; what was acknowledged is remembered when this returns. With `forget` the name is forgotten
+    /// with all that it has acknowledged, where no other member has it.
     ///
     /// # Errors
     /// What the link says.
-    pub fn close(&self, patience: Patience<'_>) -> Result<()> {
+    pub fn close(&self, forget: bool, patience: Patience<'_>) -> Result<()> {
         if self.closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let leave = Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone() };
-        self.link.ask(leave, patience).map(drop)
+        // What is remembered is remembered in order: when the last is, all is.
+        let last = self.lock().told.take().filter(|_| !forget);
+        if let Some((partition, next)) = last {
+            let (place, consumer) = (self.place(partition), self.options.name.clone());
+            self.link.ask(Request::Acknowledge { place, consumer, next }, patience)?;
+        }
+        self.link.ask(self.leaving(forget), patience).map(drop)
+    }
+
+    fn leaving(&self, forget: bool) -> Request {
+        Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone(), forget }
     }
 }
 
 impl Drop for Consumer {
     fn drop(&mut self) {
         if !self.closed.swap(true, Ordering::Relaxed) {
-            let leave = Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone() };
-            self.link.tell(leave);
+            self.link.tell(self.leaving(false));
         }
     }
 }
