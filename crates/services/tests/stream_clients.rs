@@ -104,7 +104,7 @@ fn data_of(n: usize) -> Vec<u8> {
 fn both(check: impl Fn(&Server, &str)) {
     let folder = Folder::new();
     let server = server(&folder, None);
-    check(&server, &server.address().to_string());
+    check(&server, server.address());
     check(&server, server.tcp_address().unwrap());
 }
 
