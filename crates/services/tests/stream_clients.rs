@@ -285,9 +285,15 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
     let driver = driver(first.address());
     create(&driver, "again", 1, Rest::Files, Durability::Always);
     let writer = producer(&driver, "again", BatchSize::Adaptive);
+    let follower = consumer(&driver, "again", "follower", Begin::First);
+    let mut followed = 0;
     let mut pushed = Vec::new();
     for n in 0..3000u32 {
         if n == 1000 {
+            while followed < 500 {
+                followed += follower.pull(500 - followed, soon()).unwrap().unwrap().len() as u32;
+            }
+            follower.acknowledge(0, u64::from(followed)).unwrap();
             first.close();
             drop(std::mem::replace(&mut first, server(&folder, Some(&socket))));
         }
@@ -297,6 +303,9 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
     for (n, event) in pushed.iter().enumerate() {
         assert_eq!(event.outcome().unwrap().unwrap(), n as u64);
     }
+    // Who reads goes on where it was.
+    let got = all(&follower);
+    assert_eq!((got.len(), got[0].1), (2500, 500));
     let again = self::driver(first.address());
     let got = all(&consumer(&again, "again", "reader", Begin::First));
     assert_eq!(got.len(), 3000);
