@@ -84,7 +84,7 @@ static void consume(const char *topic, uint64_t next, uint64_t end) {
   options.name = "checker";
   OK(thalweg_consumer_open(driver, topic, &options, timeout_s, &consumer));
   char text[64], *copy = malloc(LARGE);
-  while (next < end && failures == 0) {
+  for (const int before = failures; next < end && failures == before;) {
     thalweg_events_info info = THALWEG_EVENTS_INFO_INIT;
     thalweg_column column;
     const void *metadata, *here;

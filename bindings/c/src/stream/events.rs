@@ -71,7 +71,7 @@ pub unsafe extern "C" fn thalweg_events_describe(
             size: size_of::<thalweg_events_info>(),
             count: found.len(),
             first: found.first(),
-            time_s: found.time().0 as f64 * 1e-9,
+            time_s: found.time().0 as f64 / 1e9,
             partition: found.partition,
             apart: i32::from(found.apart()),
         };

@@ -5,6 +5,8 @@
 // In the order in which the header tells of them.
 mod driver;
 
+mod partition;
+
 mod topic;
 
 mod producer;
