@@ -128,8 +128,9 @@ static void where_it_is(const stream::Driver& driver) {
   TRUE(alone[0].metadata == "alone");  // events outlive their consumer
 }
 
+// To the server at THALWEG_ADDRESS, which has no other topics.
 int main() {
-  const stream::Driver driver;  // to THALWEG_ADDRESS
+  const stream::Driver driver;
   topics(driver);
   stream::Partition partition;
   partition.rest = stream::Rest::files;
