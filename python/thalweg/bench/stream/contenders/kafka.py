@@ -116,7 +116,7 @@ class Kafka(System):
 
     name = "kafka"
     library = ("confluent_kafka", "pip install confluent-kafka")
-    program = Source("kafka.c", "librdkafka/rdkafka.h", ("rdkafka",), "librdkafka-dev")
+    program = Source("kafka.c", "librdkafka/rdkafka.h", ("rdkafka",), "Debian: apt-get install librdkafka-dev")
 
     def missing(self) -> str | None:
         return kafka_jars.missing() or self.missing_for("python")
