@@ -1,0 +1,41 @@
+"""Where the streams of an example are: at the address given, else at a server of this run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+
+from thalweg import stream
+from thalweg.errors import NotFoundError
+from thalweg.servers import ServerManager
+from thalweg.servers.server import new_namespace
+
+
+@contextlib.contextmanager
+def streams_at(address: str | None) -> Iterator[str]:
+    """Yield an address for `thalweg.stream.connect`; without one, of a Thalweg server that ends with the block."""
+    address = address or os.environ.get("THALWEG_ADDRESS")
+    if address:
+        yield address
+        return
+    with ServerManager("streams", "thalweg") as server:
+        yield str(server.get_server_info()["address"])
+
+
+@contextlib.contextmanager
+def topics(address: str, partitions: Mapping[str, int]) -> Iterator[dict[str, str]]:
+    """Make a topic for each word, with so many partitions; yield their names, which no other run has.
+
+    They are deleted at the end.
+    """
+    with stream.connect(address) as driver:
+        names = {word: new_namespace(word) for word in partitions}
+        try:
+            for word, count in partitions.items():
+                driver.create_topic(names[word], count, selector="explicit")
+            yield names
+        finally:
+            for name in names.values():
+                with contextlib.suppress(NotFoundError):
+                    driver.delete_topic(name)
