@@ -25,7 +25,7 @@ def parser(name: str, description: str, examples: Sequence[str], scale: str) -> 
     )
     made.add_argument(
         "--address",
-        help="unix:..., tcp:..., kafka:HOST:PORT or files:/FOLDER; default: $THALWEG_ADDRESS,\nelse a server",
+        help="unix:..., tcp:..., kafka:HOST:PORT or files:/FOLDER\n(default: $THALWEG_ADDRESS, else a server)",
     )
     made.add_argument("--scale", type=positive, default=1.0, help=f"{scale} (default: 1)")
     made.add_argument("--output", type=Path, default=Path("runs/streams") / name, help="folder of the pictures")
@@ -55,11 +55,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
 
     def joined(line: Sequence[str]) -> str:
-        cells = [
-            line[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
-        ]
-        return f"| {' | '.join(cells)} |"
+        cells = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        return f"| {' | '.join([line[0].ljust(widths[0]), *cells])} |"
 
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     return "\n".join([joined(lines[0]), joined(rule), *map(joined, lines[1:])])

@@ -24,16 +24,17 @@ def streams_at(address: str | None) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def topics(address: str, partitions: Mapping[str, int]) -> Iterator[dict[str, str]]:
+def topics(address: str, partitions: Mapping[str, int], *, queues: bool = False) -> Iterator[dict[str, str]]:
     """Make a topic for each word, with so many partitions; yield their names, which no other run has.
 
-    They are deleted at the end.
+    They are deleted at the end. Events of queues go, where the technology can do that, when they are acknowledged.
     """
     with stream.connect(address) as driver:
         names = {word: new_namespace(word) for word in partitions}
+        retention = {"acknowledged": True} if queues and "acknowledged" in driver.capabilities.retentions else None
         try:
             for word, count in partitions.items():
-                driver.create_topic(names[word], count, selector="explicit")
+                driver.create_topic(names[word], count, selector="explicit", retention=retention)
             yield names
         finally:
             for name in names.values():

@@ -66,9 +66,8 @@ class RedisQueues(Queues):
 
     def send(self, metadata: dict[str, Any], data: np.ndarray, worker: int = 0) -> None:
         encoded = json.dumps(metadata).encode()
-        self._client.rpush(
-            self._other, b"".join((struct.pack("<I", len(encoded)), encoded, memoryview(data).cast("B")))
-        )
+        size = struct.pack("<I", len(encoded))
+        self._client.rpush(self._other, b"".join((size, encoded, memoryview(data).cast("B"))))
 
     def receive(self) -> Message:
         _, value = self._client.blpop([self._mine], TIMEOUT_S)

@@ -89,7 +89,8 @@ def place(system: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         with ServerManager("tasks", "redis") as server:
             yield server.get_server_info()["instances"][0]
         return
-    with streams_at(options.address) as address, topics(address, {"tasks": options.workers, "results": 1}) as names:
+    wanted = {"tasks": options.workers, "results": 1}
+    with streams_at(options.address) as address, topics(address, wanted, queues=True) as names:
         yield {"address": address, **names}
 
 

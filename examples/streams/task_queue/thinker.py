@@ -28,18 +28,18 @@ class Thinker:
         launch_us, result_us = [], []
         submitted, done = min(self._workers, tasks), 0
         for worker in range(submitted):
-            self._submit(worker, worker, structures[worker])
+            self._submit(worker, worker, worker, structures[worker])
         while done < tasks:
             result, data = self._queues.receive()
             result_us.append((time.monotonic_ns() - result["sent_ns"]) / 1e3)
             launch_us.append(result["launch_ns"] / 1e3)
-            worker, found = result["worker"], np.frombuffer(data, np.float32)
+            which, found = result["structure"], np.frombuffer(data, np.float32)
             if done == 0:
-                assert np.array_equal(found, relaxed(structures[worker], _STEP)), "a worker's result is another"
-            structures[worker], after[worker] = found, result["roughness"]
+                assert np.array_equal(found, relaxed(structures[which], _STEP)), "a worker's result is another"
+            structures[which], after[which] = found, result["roughness"]
             done += 1
             if submitted < tasks:
-                self._submit(submitted, worker, structures[worker])
+                self._submit(submitted, result["worker"], which, found)
                 submitted += 1
         return {
             "size_bytes": size_bytes,
@@ -54,8 +54,8 @@ class Thinker:
         for worker in range(self._workers):
             self._queues.send({"stop": True}, np.empty(0, np.float32), worker)
 
-    def _submit(self, number: int, worker: int, structure: np.ndarray) -> None:
-        task = {"stop": False, "task": number, "step": _STEP}
+    def _submit(self, number: int, worker: int, which: int, structure: np.ndarray) -> None:
+        task = {"stop": False, "task": number, "structure": which, "step": _STEP}
         self._queues.send({**task, "sent_ns": time.monotonic_ns()}, structure, worker)
 
 

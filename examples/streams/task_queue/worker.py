@@ -28,6 +28,7 @@ def work(system: str, place: dict[str, Any], worker: int) -> int:
             result = relaxed(np.frombuffer(data, np.float32), task["step"])
             told = {
                 "task": task["task"],
+                "structure": task["structure"],
                 "worker": worker,
                 "roughness": float(np.abs(np.diff(result)).mean()),
                 "launch_ns": received_ns - task["sent_ns"],

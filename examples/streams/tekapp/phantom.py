@@ -42,7 +42,7 @@ def head(slices: int, pixels: int) -> Array:
 
 
 def projection(slices: int, bins: int, angle: float) -> Array:
-    """Return line integrals of the densities, shape (slices, bins), of rays that leave the x axis at `angle`, exactly."""
+    """Return line integrals of the densities, shape (slices, bins); the detector is turned by `angle`."""
     z, s = centres(slices, _HEIGHT)[:, None], centres(bins)
     found = np.zeros((slices, bins), np.float64)
     for density, a, b, c, x0, y0, z0, degrees in _ELLIPSOIDS:

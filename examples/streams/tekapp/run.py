@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -86,8 +86,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     }
     last = quality[-1]
     lines = [
-        f"{word.upper()}: RMSE {last[word]['rmse']:.4f}, PSNR {last[word]['psnr_db']:.1f} dB"
-        for word in ("sirt", "den")
+        "{}: RMSE {rmse:.4f}, PSNR {psnr_db:.1f} dB".format(word.upper(), **last[word]) for word in ("sirt", "den")
     ]
     said = [cost_table(rows), "\n".join(lines), f"pictures: {options.output}/images.png, {options.output}/costs.png"]
     return result, [*said, *(f"left out: {name}: {why}" for name, why in left_out.items())]
@@ -104,21 +103,20 @@ def perform(parts: Parts, plan: Plan) -> tuple[list[dict[str, Any]], list[tuple[
     for told in parts.results():
         for component, cost in told.items():
             costs.setdefault(component, []).append(cost)
-    found = list(collected(sink, plan))
+    found = collected(sink, plan)
     sink.finish()
     return [summary(plan.system, component, costs[component]) for component in _COMPONENTS], found
 
 
-def collected(sink: Any, plan: Plan) -> Iterator[tuple[Array, Array]]:
-    """Yield all slices after each window, as SIRT and as DEN have them."""
+def collected(sink: Any, plan: Plan) -> list[tuple[Array, Array]]:
+    """Return all slices after each window, as SIRT and as DEN have them."""
     windows = -(-plan.projections // plan.window)
     volumes = np.zeros((windows, 2, plan.slices, plan.pixels, plan.pixels), np.float32)
     for _ in range(windows * plan.sirt):
         metadata, data = sink.receive()
         begin, end = metadata["slices"]
         volumes[metadata["window"], :, begin:end] = np.frombuffer(data, np.float32).reshape(2, -1, *volumes.shape[-2:])
-    for sirt, den in volumes:
-        yield sirt, den
+    return [(sirt, den) for sirt, den in volumes]
 
 
 def summary(system: str, component: str, costs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -139,15 +137,10 @@ def summary(system: str, component: str, costs: list[dict[str, Any]]) -> dict[st
 def cost_table(rows: list[dict[str, Any]]) -> str:
     """Return the costs as the paper's table 3 has them."""
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    header = [
-        "µs an event",
-        "events",
-        "size",
-        *(f"{system} {word}" for system in systems for word in ("min", "med", "max", "mean")),
-    ]
+    words = [f"{system} {word}" for system in systems for word in ("min", "med", "max", "mean")]
     lines = []
     for component in _COMPONENTS:
         mine = [row for row in rows if row["component"] == component]
         cells = [f"{row[f'{word}_us']:.3g}" for row in mine for word in ("min", "median", "max", "mean")]
         lines.append([component, mine[0]["events"], format_size(mine[0]["size_bytes"]), *cells])
-    return table(header, lines)
+    return table(["µs an event", "events", "size", *words], lines)
