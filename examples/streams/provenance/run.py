@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     }
     said = [share_table(rows), *(f"left out: {name}: {why}" for name, why in left_out.items())]
     if told is not None:
-        said.append(f"the record says: best learning rate {told['best_rate']:.3g}, loss {told['best_loss']:.2e}")
+        said.append(f"the record says: learning rate {told['best_rate']:.3g} was best of {options.producers}")
     return result, [*said, f"picture: {options.output}/shares.png"]
 
 

@@ -18,7 +18,7 @@ _SAMPLES, _FEATURES = 128, 32
 
 def rate(number: int) -> float:
     """Return the learning rate that a producer tries."""
-    return 0.3 * 0.8**number
+    return 0.9 * 0.85**number
 
 
 def losses(number: int, steps: int) -> Iterator[float]:

@@ -26,6 +26,9 @@ class Queues(ABC):
     def receive(self) -> Message:
         """Wait for the next message."""
 
+    def done(self) -> None:
+        """What was received last is dealt with; before, a worker that dies leaves it to the next of its name."""
+
     @abstractmethod
     def close(self) -> None:
         """Give back the connection."""
@@ -45,9 +48,11 @@ class StreamQueues(Queues):
         self._producer.push(metadata, data, worker)
 
     def receive(self) -> Message:
-        event = self._consumer.pull().result(TIMEOUT_S)
-        event.acknowledge()
-        return event.metadata, event.data
+        self._event = self._consumer.pull().result(TIMEOUT_S)
+        return self._event.metadata, self._event.data
+
+    def done(self) -> None:
+        self._event.acknowledge()
 
     def close(self) -> None:
         self._consumer.close()
@@ -56,7 +61,7 @@ class StreamQueues(Queues):
 
 
 class RedisQueues(Queues):
-    """Lists: RPUSH at one end, BLPOP from the other; a message is one value, as Colmena's are."""
+    """Lists: RPUSH at one end, BLPOP from the other, which forgets; a message is one value, as Colmena's are."""
 
     def __init__(self, place: dict[str, Any], worker: int | None) -> None:
         import redis

@@ -11,6 +11,7 @@ from task_queue.queues import Queues
 from task_queue.worker import relaxed
 
 _STEP = 0.8
+_CHECKED = 10
 
 
 class Thinker:
@@ -34,13 +35,14 @@ class Thinker:
             result_us.append((time.monotonic_ns() - result["sent_ns"]) / 1e3)
             launch_us.append(result["launch_ns"] / 1e3)
             which, found = result["structure"], np.frombuffer(data, np.float32)
-            if done == 0:
+            if done % _CHECKED == 0:
                 assert np.array_equal(found, relaxed(structures[which], _STEP)), "a worker's result is another"
             structures[which], after[which] = found, result["roughness"]
             done += 1
             if submitted < tasks:
                 self._submit(submitted, result["worker"], which, found)
                 submitted += 1
+            self._queues.done()
         return {
             "size_bytes": size_bytes,
             "tasks": done,

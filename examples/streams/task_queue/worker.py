@@ -24,6 +24,7 @@ def work(system: str, place: dict[str, Any], worker: int) -> int:
             task, data = queues.receive()
             received_ns = time.monotonic_ns()
             if task["stop"]:
+                queues.done()
                 return done
             result = relaxed(np.frombuffer(data, np.float32), task["step"])
             told = {
@@ -34,6 +35,7 @@ def work(system: str, place: dict[str, Any], worker: int) -> int:
                 "launch_ns": received_ns - task["sent_ns"],
             }
             queues.send({**told, "sent_ns": time.monotonic_ns()}, result)
+            queues.done()
             done += 1
     finally:
         queues.close()
