@@ -1,4 +1,4 @@
-"""The whole campaign: each size over streams, then over Redis; table and picture of the latencies."""
+"""The whole campaign: each size over streams and over Redis in turn; table and picture of the latencies."""
 
 from __future__ import annotations
 
@@ -55,14 +55,16 @@ def sizes(text: str) -> list[int]:
 
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Run the campaign on both systems; return the result, and what there is to say."""
-    left_out, rows = {}, []
-    with Parts([f"worker {number}" for number in range(options.workers)]) as parts:
-        for system, why in (("stream", None), ("redis", redis_missing())):
-            if why is not None:
-                left_out[system] = why
-                continue
-            with place(system, options) as where:
-                rows += perform(parts, system, where, options)
+    why = redis_missing()
+    left_out = {} if why is None else {"redis": why}
+    with contextlib.ExitStack() as stack:
+        parts = stack.enter_context(Parts([f"worker {number}" for number in range(options.workers)]))
+        places = {name: stack.enter_context(place(name, options)) for name in SYSTEMS if name not in left_out}
+        rows = [
+            {"system": system, **perform(parts, system, where, size_bytes, options)}
+            for size_bytes in options.sizes
+            for system, where in places.items()
+        ]
     draw(rows, options.output / "latencies.png")
     result = {
         "example": "task_queue",
@@ -94,21 +96,23 @@ def place(system: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield {"address": address, **names}
 
 
-def perform(parts: Parts, system: str, where: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Have every size's tasks done over one system, after a few that are not counted."""
+def perform(
+    parts: Parts, system: str, where: dict[str, Any], size_bytes: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Have the tasks of a size done over one system, after a few that are not counted."""
     for worker in range(options.workers):
         parts.begin(worker, "task_queue.worker:work", system=system, place=where, worker=worker)
     queues = SYSTEMS[system](where, None)
     try:
         thinker = Thinker(queues, options.workers)
-        thinker.campaign(min(options.sizes), 4 * options.workers)
-        tasks = max(_FEWEST, round(_TASKS * options.scale))
-        rows = [{"system": system, **thinker.campaign(size_bytes, tasks)} for size_bytes in options.sizes]
+        warm, tasks = 4 * options.workers, max(_FEWEST, round(_TASKS * options.scale))
+        thinker.campaign(size_bytes, warm)
+        row = thinker.campaign(size_bytes, tasks)
         thinker.stop()
-        assert sum(parts.results()) == tasks * len(rows) + 4 * options.workers, "tasks were lost, or done twice"
+        assert sum(parts.results()) == warm + tasks, "tasks were lost, or done twice"
     finally:
         queues.close()
-    return rows
+    return row
 
 
 def latency_table(rows: list[dict[str, Any]]) -> str:
