@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ def parser(name: str, description: str, examples: Sequence[str], scale: str) -> 
     )
     made.add_argument(
         "--address",
+        default=os.environ.get("THALWEG_ADDRESS") or None,
         help="unix:..., tcp:..., kafka:HOST:PORT or files:/FOLDER\n(default: $THALWEG_ADDRESS, else a server)",
     )
     made.add_argument("--scale", type=positive, default=1.0, help=f"{scale} (default: 1)")
@@ -71,15 +73,15 @@ def main(
     try:
         options.output.mkdir(parents=True, exist_ok=True)
         result, said = run(options)
+        print("\n\n".join(said), file=sys.stderr if options.json == "-" else sys.stdout)
+        if options.json == "-":
+            print(json.dumps(result, indent=1))
+        elif options.json:
+            Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return _INTERRUPTED
     except (ThalwegError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print("\n\n".join(said), file=sys.stderr if options.json == "-" else sys.stdout)
-    if options.json == "-":
-        print(json.dumps(result, indent=1))
-    elif options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
     return 0

@@ -74,7 +74,7 @@ class Parts:
         WaitTimeoutError
             When one took too long.
         """
-        waiting = {part.connection: place for place, part in enumerate(self._parts)}
+        waiting: dict[Any, int] = {part.connection: place for place, part in enumerate(self._parts)}
         answers: list[Any] = [None] * len(self._parts)
         until = time.monotonic() + timeout_s
         while waiting:
@@ -83,7 +83,7 @@ class Parts:
                 late = ", ".join(self._parts[place].name for place in waiting.values())
                 raise WaitTimeoutError(f"{late}: not done within {timeout_s:g} s")
             for connection in ready:
-                place = waiting.pop(connection)  # type: ignore[index]
+                place = waiting.pop(connection)
                 answers[place] = self._answer(self._parts[place])
         return answers
 

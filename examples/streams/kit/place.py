@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Mapping
 
 from thalweg import stream
@@ -15,8 +14,7 @@ from thalweg.servers.server import new_namespace
 @contextlib.contextmanager
 def streams_at(address: str | None) -> Iterator[str]:
     """Yield an address for `thalweg.stream.connect`; without one, of a Thalweg server that ends with the block."""
-    address = address or os.environ.get("THALWEG_ADDRESS")
-    if address:
+    if address is not None:
         yield address
         return
     with ServerManager("streams", "thalweg") as server:

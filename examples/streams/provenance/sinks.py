@@ -17,7 +17,10 @@ LARGEST_BYTES = 4_000_000
 
 
 class Sink(ABC):
-    """The connection of one producer."""
+    """The connection of one producer, by its number."""
+
+    @abstractmethod
+    def __init__(self, place: dict[str, Any], number: int) -> None: ...
 
     @abstractmethod
     def flush(self, units: list[dict[str, Any]], data: np.ndarray | None) -> None:
@@ -57,7 +60,7 @@ class RedisSink(Sink):
         self._client.ping()
 
     def flush(self, units: list[dict[str, Any]], data: np.ndarray | None) -> None:
-        fields = ("m", json.dumps(units).encode(), *(() if data is None else ("d", memoryview(data).cast("B"))))
+        fields = ("m", json.dumps(units).encode(), *(() if data is None else ("d", data.data.cast("B"))))
         self._client.execute_command("XADD", self._key, "*", *fields)
 
     def close(self) -> None:

@@ -11,12 +11,16 @@ import numpy as np
 from kit.parts import TIMEOUT_S
 
 from thalweg import stream
+from thalweg.errors import WaitTimeoutError
 
 Message: TypeAlias = tuple[dict[str, Any], memoryview]
 
 
 class Queues(ABC):
     """One side of a pair of queues: a worker's (its number), or the thinker's (None)."""
+
+    @abstractmethod
+    def __init__(self, place: dict[str, Any], worker: int | None) -> None: ...
 
     @abstractmethod
     def send(self, metadata: dict[str, Any], data: np.ndarray, worker: int = 0) -> None:
@@ -72,10 +76,13 @@ class RedisQueues(Queues):
     def send(self, metadata: dict[str, Any], data: np.ndarray, worker: int = 0) -> None:
         encoded = json.dumps(metadata).encode()
         size = struct.pack("<I", len(encoded))
-        self._client.rpush(self._other, b"".join((size, encoded, memoryview(data).cast("B"))))
+        self._client.rpush(self._other, b"".join((size, encoded, data.data.cast("B"))))
 
     def receive(self) -> Message:
-        _, value = self._client.blpop([self._mine], TIMEOUT_S)
+        answer = self._client.blpop([self._mine], TIMEOUT_S)
+        if answer is None:
+            raise WaitTimeoutError(f"redis: nothing came to {self._mine!r} within {TIMEOUT_S:g} s")
+        value = answer[1]
         (size,) = struct.unpack_from("<I", value)
         return json.loads(value[4 : 4 + size]), memoryview(value)[4 + size :]
 

@@ -13,7 +13,8 @@ from task_queue.queues import SYSTEMS
 def relaxed(positions: np.ndarray, step: float) -> np.ndarray:
     """Return particles on a line after a step towards rest: each drifts to the middle of its neighbours."""
     middle = 0.5 * (np.roll(positions, 1) + np.roll(positions, -1))
-    return positions + np.float32(step) * (middle - positions)
+    moved: np.ndarray = positions + np.float32(step) * (middle - positions)
+    return moved
 
 
 def work(system: str, place: dict[str, Any], worker: int) -> int:

@@ -96,7 +96,7 @@ class ZeroMqSender:
     def send(self, metadata: dict[str, Any], data: Array, partition: int = 0) -> None:
         """Send an event, whose data stay as they are from now on."""
         begin = time.perf_counter_ns()
-        self._sockets[partition].send_multipart((json.dumps(metadata).encode(), data), copy=False)
+        self._sockets[partition].send_multipart((json.dumps(metadata).encode(), data.data), copy=False)
         self.cost.each_ns.append(time.perf_counter_ns() - begin)
         self.size_bytes = data.nbytes
 

@@ -57,15 +57,15 @@ def denoised(images: Array, weight: float, steps: int = 40) -> Array:
     field = np.zeros((2, *images.shape), np.float32)
     for _ in range(steps):
         slope = np.zeros_like(field)
-        rest = _divergence(field) - images / weight
+        rest = _divergence(field) - images / np.float32(weight)
         slope[0, :, :-1] = np.diff(rest, axis=1)
         slope[1, :, :, :-1] = np.diff(rest, axis=2)
         field = (field + 0.25 * slope) / (1 + 0.25 * np.sqrt((slope**2).sum(0)))
-    return (images - weight * _divergence(field)).astype(np.float32)
+    return images - np.float32(weight) * _divergence(field)
 
 
 def _divergence(field: Array) -> Array:
-    found = field[0] + field[1]
+    found: Array = field[0] + field[1]
     found[:, 1:] -= field[0, :, :-1]
     found[:, :, 1:] -= field[1, :, :, :-1]
     return found

@@ -23,6 +23,7 @@ from thalweg.servers.server import new_namespace
 from thalweg.sizes import format_size
 
 _PROJECTIONS = 1500
+_SMOOTHING = 0.05
 _COMPONENTS = ("DAQ [P]", "DIST [C]", "DIST [P]", "SIRT [C]", "SIRT [P]", "DEN [C]")
 
 
@@ -52,8 +53,17 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     window = min(options.window, projections)
     windows = -(-projections // window)
     plan = Plan(
-        *("stream", "", {}, projections, options.slices, options.pixels, options.sirt, window),
-        *(-(-options.iterations // windows), options.noise, 0.05),
+        system="stream",
+        address="",
+        topics={},
+        projections=projections,
+        slices=options.slices,
+        pixels=options.pixels,
+        sirt=options.sirt,
+        window=window,
+        iterations=-(-options.iterations // windows),
+        noise=options.noise,
+        smoothing=_SMOOTHING,
     )
     truth = head(plan.slices, plan.pixels)
     names = {"daq-dist": 1, "dist-sirt": plan.sirt, "sirt-den": plan.sirt, "images": 1}
