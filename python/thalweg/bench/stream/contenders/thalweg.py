@@ -27,9 +27,14 @@ class _Producer(Producer):
     def __init__(self, order: Order) -> None:
         self._driver = _connected(order.address)
         topic = self._driver.open_topic(order.topic)
-        self._producer = topic.producer("bench", timeout_s=TIMEOUT_S, **({"batch_size": 1} if order.prompt else {}))
+        self._producer = topic.producer("bench", timeout_s=TIMEOUT_S)
+        self._prompt = order.prompt
 
     def produce(self, partition: int, events: Sequence[bytes], data: bytes | None) -> None:
+        if self._prompt:
+            for event in events:
+                self._producer.push(bytes(event), data, partition)
+            return
         self._producer.push_many(events, None if data is None else [data] * len(events), partition)
 
     def flush(self) -> None:

@@ -1,0 +1,274 @@
+//! Batches on their way: gathered, written to the outbox, sent.
+
+use super::super::super::message::{Batch, Place, Reply, Request};
+use super::super::link::{unexpected, Connect, Link};
+use super::super::outbox::Room;
+use super::super::promise::{Gatherer, Promise};
+use super::load::Load;
+use super::replies::{AGAIN, AGAIN_MAX};
+use super::{BatchSize, ProducerOptions};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use thalweg_foundation::base::Name;
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
+use thalweg_transport::journal::{Body, Content};
+use thalweg_transport::link::{now, Patience};
+use thalweg_transport::memory::Segment;
+
+/// An adaptive batch is sent when it has so many bytes, however many are under way.
+pub(super) const TARGET: u64 = 256 << 10;
+/// The most events of a batch.
+pub(super) const EVENTS_MAX: u32 = 1 << 16;
+
+pub(super) struct Lane {
+    pub(super) open: Body,
+    pub(super) promise: Arc<Promise>,
+    /// Somebody waits for what is being gathered.
+    pub(super) urged: bool,
+    /// A huge event is under way over a link of its own: all else waits for it.
+    pub(super) held: bool,
+    pub(super) sequence: u64,
+    pub(super) heard: u64,
+    /// Batches that are not answered yet.
+    pub(super) posted: usize,
+    /// When what was refused is sent again, and how long was waited before.
+    pub(super) again: Option<Nanos>,
+    pub(super) pause: Nanos,
+}
+
+pub(super) struct Flight {
+    pub(super) lane: u32,
+    pub(super) batch: Batch,
+    pub(super) bytes: u64,
+    pub(super) promise: Arc<Promise>,
+    pub(super) refused: Option<Error>,
+    pub(super) since: Nanos,
+}
+
+pub(super) struct State {
+    pub(super) link: Option<Arc<dyn Link>>,
+    pub(super) outbox: Arc<Segment>,
+    pub(super) room: Room,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) flights: BTreeMap<u64, Flight>,
+    pub(super) next: u64,
+    pub(super) closed: bool,
+    pub(super) failed: Option<Error>,
+    /// The first that failed since the last flush.
+    pub(super) trouble: Option<Error>,
+    /// What is to be told when the lock is free.
+    pub(super) kept: Vec<(Arc<Promise>, Result<u64>)>,
+}
+
+pub(super) struct Shared {
+    pub(super) state: Mutex<State>,
+    pub(super) changed: Condvar,
+    pub(super) topic: Name,
+    pub(super) number: u64,
+    pub(super) options: ProducerOptions,
+    pub(super) connect: Connect,
+    pub(super) me: Weak<Shared>,
+}
+impl Lane {
+    pub(super) fn new(promise: Arc<Promise>) -> Lane {
+        Lane {
+            open: Body::default(),
+            promise,
+            urged: false,
+            held: false,
+            sequence: 0,
+            heard: 0,
+            posted: 0,
+            again: None,
+            pause: Nanos(0),
+        }
+    }
+}
+impl Gatherer for Shared {
+    fn urge(&self, partition: u32) {
+        let mut state = self.lock();
+        if state.lanes.get(partition as usize).is_some_and(|lane| lane.open.content().records > 0) {
+            state.lanes[partition as usize].urged = true;
+            self.send_open(&mut state, partition);
+        }
+    }
+}
+impl Shared {
+    pub(super) fn promise(&self, partition: u32) -> Arc<Promise> {
+        let me: Weak<Shared> = self.me.clone();
+        Arc::new(Promise::new(me, partition))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `attempt` until it gives something, each time that something has changed.
+    pub(super) fn wait_until<T>(
+        &self,
+        patience: Patience<'_>,
+        attempt: impl Fn(&Shared, &mut State) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let mut deadline = None;
+        let mut state = self.lock();
+        loop {
+            let tried = attempt(self, &mut state);
+            if let Some(done) = tried.transpose() {
+                drop(state);
+                return done;
+            }
+            let left = deadline.get_or_insert_with(|| now().after(patience.within)).since(now());
+            if left == Nanos(0) {
+                let detail = format!(
+                    "{} batches of topic \"{}\" are under way since {}; the service does not keep up, or wait longer",
+                    state.flights.len(),
+                    self.topic,
+                    patience.within
+                );
+                return Err(Error::new(Kind::Timeout, "stream.push", detail));
+            }
+            let slice = left.min(Patience::SLICE).duration();
+            let waited = self.changed.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            if waited.1.timed_out() {
+                drop(state);
+                (patience.tick)()?;
+                state = self.lock();
+            }
+        }
+    }
+
+    pub(super) fn usable(&self, state: &State, partition: u32) -> Result<()> {
+        if let Some(e) = &state.failed {
+            return Err(e.clone());
+        }
+        if partition as usize >= state.lanes.len() {
+            let detail = format!(
+                "partition {partition} of topic \"{}\"; it has 0 to {}",
+                self.topic,
+                state.lanes.len().saturating_sub(1)
+            );
+            return Err(Error::new(Kind::Invalid, "stream.push", detail));
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_full(&self, open: &Body) -> bool {
+        let Content { records, metadata, data } = open.content();
+        match self.options.batch {
+            BatchSize::Adaptive => u64::from(metadata) + data >= TARGET || records >= EVENTS_MAX,
+            BatchSize::Fixed(events) => {
+                records >= events || records >= EVENTS_MAX || u64::from(metadata) + data >= 16 * TARGET
+            }
+        }
+    }
+
+    /// Sends what has been gathered for a partition; false when there is no room for it.
+    pub(super) fn send_open(&self, state: &mut State, partition: u32) -> bool {
+        let lane = &mut state.lanes[partition as usize];
+        if lane.open.content().records == 0 {
+            return true;
+        }
+        let (open, promise) = (std::mem::take(&mut lane.open), lane.promise.clone());
+        let content = open.content();
+        let write = |into: &mut [u8], apart: bool| {
+            if !apart {
+                return open.write(true, into);
+            }
+            let (front, data) = into.split_at_mut(content.parts(false).rest as usize);
+            open.write(false, front);
+            let gap = data.len() - open.data().len();
+            data[gap..].copy_from_slice(open.data());
+        };
+        let sent = self.post(state, partition, &Load { content, write: &write }, promise);
+        let lane = &mut state.lanes[partition as usize];
+        lane.open = open;
+        if sent {
+            lane.open.clear();
+            lane.promise = self.promise(partition);
+            lane.urged = false;
+        }
+        sent
+    }
+
+    /// Writes a batch to the outbox and sends it; false when there is no room, or something before it is to be sent again.
+    pub(super) fn post(
+        &self,
+        state: &mut State,
+        partition: u32,
+        load: &Load<'_>,
+        promise: Arc<Promise>,
+    ) -> bool {
+        let Some(link) = state.link.clone() else { return false };
+        let lane = &state.lanes[partition as usize];
+        if state.flights.len() >= self.options.batches || lane.again.is_some() || lane.held {
+            return false;
+        }
+        let (bytes, apart) = (load.bytes(), load.apart());
+        let Some(at) = state.room.take(bytes) else { return false };
+        let Ok(start) = state.outbox.at(at, Bytes(bytes)) else { return false };
+        // SAFETY: the room is this batch's alone until it is given back, and the segment lives as long as the state.
+        (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) }, apart);
+        let records = load.content.records;
+        let lane = &mut state.lanes[partition as usize];
+        let batch = self.batch(lane, load, at);
+        lane.sequence += u64::from(records);
+        lane.posted += 1;
+        let id = state.next;
+        state.next += 1;
+        let flight = Flight { lane: partition, batch, bytes, promise, refused: None, since: now() };
+        state.flights.insert(id, flight);
+        // A link that broke is noticed by who takes the replies; then all is sent again.
+        let _ = link.send(id, &self.request(partition, batch), Patience::of(Nanos(100_000_000)));
+        true
+    }
+
+    pub(super) fn batch(&self, lane: &Lane, load: &Load<'_>, at: u64) -> Batch {
+        let Content { records, metadata, data } = load.content;
+        Batch {
+            producer: self.number,
+            sequence: lane.sequence,
+            heard: lane.heard,
+            events: records,
+            metadata_bytes: metadata,
+            data_bytes: data,
+            apart: load.apart(),
+            at,
+        }
+    }
+
+    /// Has a batch appended over a link of its own, whose outbox is as large as it; the number of its first event.
+    pub(super) fn append_huge(
+        &self,
+        partition: u32,
+        batch: Batch,
+        load: &Load<'_>,
+        deadline: Nanos,
+        patience: Patience<'_>,
+    ) -> Result<u64> {
+        let left = || Patience { within: deadline.since(now()), ..patience };
+        let link = (self.connect)(left())?;
+        let bytes = Bytes(load.bytes());
+        let outbox = link.outbox(bytes, left())?;
+        let start = outbox.at(0, bytes)?;
+        // SAFETY: nobody else knows of this memory, which has so many bytes.
+        (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes.0 as usize) }, load.apart());
+        let mut pause = AGAIN;
+        loop {
+            link.send(1, &self.request(partition, batch), left())?;
+            match link.next(left())?.1 {
+                Reply::Produced(first) => return Ok(first),
+                Reply::Failed(e) if e.kind.may_retry() && deadline > now().after(pause) => {
+                    std::thread::sleep(pause.duration());
+                    pause = Nanos((pause.0 * 2).min(AGAIN_MAX.0));
+                }
+                Reply::Failed(e) => return Err(e),
+                other => return Err(unexpected(&other)),
+            }
+        }
+    }
+
+    pub(super) fn request(&self, partition: u32, batch: Batch) -> Request {
+        Request::Produce { place: Place { topic: self.topic.clone(), partition }, batch }
+    }
+}
