@@ -14,6 +14,8 @@ from command_line import thalweg
 from source_tree import ROOT
 
 DOCUMENTS = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")))
+#: Commands that have commands.
+NESTED = ("run", "bench", "topic", "partition")
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 
@@ -50,7 +52,7 @@ def test_commands_exist_with_their_options(path: Path) -> None:
         if words[0] == "make" and len(words) > 1:
             assert words[1] in TARGETS, f"{path.name}: make {words[1]}"
         if words[0] == "thalweg" and len(words) > 1 and words[1].isalpha() and words[1].islower():
-            nested = words[1] in ("run", "bench") and len(words) > 2 and re.fullmatch(r"[a-z-]+(\.toml)?", words[2])
+            nested = words[1] in NESTED and len(words) > 2 and re.fullmatch(r"[a-z-]+(\.toml)?", words[2])
             shown = help_of(*words[1 : 3 if nested else 2])
             for option in (word for word in words if word.startswith("--") and word != "--help"):
                 assert option.partition("=")[0] in shown, f"{path.name}: {' '.join(words)}"

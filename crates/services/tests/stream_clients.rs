@@ -104,7 +104,7 @@ fn data_of(n: usize) -> Vec<u8> {
 fn both(check: impl Fn(&Server, &str)) {
     let folder = Folder::new();
     let server = server(&folder, None);
-    check(&server, &server.address().to_string());
+    check(&server, server.address());
     check(&server, server.tcp_address().unwrap());
 }
 
@@ -199,7 +199,7 @@ fn a_named_consumer_goes_on_behind_what_it_acknowledged_and_its_members_share() 
             // A lower number changes nothing.
             first.acknowledge(partition, 2).unwrap();
         }
-        first.close(soon()).unwrap();
+        first.close(false, soon()).unwrap();
         let second = consumer(&driver, "shared", "crew", Begin::First);
         let third = consumer(&driver, "shared", "crew", Begin::First);
         let (of_second, of_third) = (all(&second), all(&third));
@@ -209,6 +209,12 @@ fn a_named_consumer_goes_on_behind_what_it_acknowledged_and_its_members_share() 
         assert!(of_third.iter().all(|event| event.1 >= 5));
         assert_eq!(all(&consumer(&driver, "shared", "other", Begin::First)).len(), 40);
         assert_eq!(all(&consumer(&driver, "shared", "late", Begin::Next)).len(), 0);
+        // One that is forgotten begins anew.
+        let passing = consumer(&driver, "shared", "passing", Begin::First);
+        assert_eq!(all(&passing).len(), 40);
+        passing.acknowledge(0, 10).unwrap();
+        passing.close(true, soon()).unwrap();
+        assert_eq!(all(&consumer(&driver, "shared", "passing", Begin::First)).len(), 40);
         driver.delete(name("shared"), soon()).unwrap();
     });
 }
@@ -279,9 +285,15 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
     let driver = driver(first.address());
     create(&driver, "again", 1, Rest::Files, Durability::Always);
     let writer = producer(&driver, "again", BatchSize::Adaptive);
+    let follower = consumer(&driver, "again", "follower", Begin::First);
+    let mut followed = 0;
     let mut pushed = Vec::new();
     for n in 0..3000u32 {
         if n == 1000 {
+            while followed < 500 {
+                followed += follower.pull(500 - followed, soon()).unwrap().unwrap().len() as u32;
+            }
+            follower.acknowledge(0, u64::from(followed)).unwrap();
             first.close();
             drop(std::mem::replace(&mut first, server(&folder, Some(&socket))));
         }
@@ -291,6 +303,9 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
     for (n, event) in pushed.iter().enumerate() {
         assert_eq!(event.outcome().unwrap().unwrap(), n as u64);
     }
+    // Who reads goes on where it was.
+    let got = all(&follower);
+    assert_eq!((got.len(), got[0].1), (2500, 500));
     let again = self::driver(first.address());
     let got = all(&consumer(&again, "again", "reader", Begin::First));
     assert_eq!(got.len(), 3000);

@@ -303,7 +303,7 @@ pub extern "C" fn thalweg_consumer_close(consumer: *mut thalweg_consumer, timeou
     guarded(OPERATION, || {
         let patience = patience(OPERATION, timeout_s)?;
         match taken(OPERATION, consumer)? {
-            Some(open) => open.close(patience),
+            Some(open) => open.close(false, patience),
             None => Ok(()),
         }
     })

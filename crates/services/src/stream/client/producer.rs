@@ -1,7 +1,7 @@
 //! A producer: gathers events into batches, has several under way, and sends again what got lost.
 
 use super::super::message::{Batch, Place, Reply, Request};
-use super::link::Link;
+use super::link::{Connect, Link};
 use super::outbox::Room;
 use super::promise::{Gatherer, Promise, Pushed, PushedMany};
 use std::collections::BTreeMap;
@@ -72,9 +72,6 @@ impl Default for ProducerOptions {
         }
     }
 }
-
-/// Makes a new link to the same service.
-pub type Connect = Box<dyn Fn(Patience<'_>) -> Result<Arc<dyn Link>> + Send + Sync>;
 
 /// Bytes of many events, one behind the other, and where each ends.
 #[derive(Clone, Copy, Debug)]

@@ -279,12 +279,7 @@ impl Streams {
             Request::Seek { place, consumer, next } => {
                 self.move_to(asker, place, consumer, next, true).map(|()| None)
             }
-            Request::Leave { topic, consumer } => {
-                let topic = self.topic(&topic)?;
-                let left = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
-                left.leave(asker.0, &topic.partitions, out);
-                Ok(Some(Reply::Done))
-            }
+            Request::Leave { topic, consumer, forget } => self.part(asker, &topic, &consumer, forget, out),
             Request::Cancel { request } => {
                 let consumers = self.topics.values_mut().flat_map(|topic| topic.consumers.values_mut());
                 consumers.for_each(|consumer| consumer.cancel(asker.0, request));

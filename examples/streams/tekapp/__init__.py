@@ -1,0 +1,1 @@
+"""TekApp: a tomograph's projections become denoised images on their way through four components."""
