@@ -465,8 +465,9 @@ typedef struct thalweg_consumer_options {
   /// Where it begins in a partition in which its name has acknowledged nothing: `THALWEG_BEGIN_FIRST` or
   /// `THALWEG_BEGIN_NEXT`.
   uint32_t begin;
-  /// 0.
-  uint32_t reserved;
+  /// Whether the name is forgotten, with all that it has acknowledged, when this member leaves and nobody else has
+  /// it: 1 or 0.
+  int32_t forget;
 } thalweg_consumer_options;
 
 /// Where a consumer is in a partition that it holds.
@@ -1203,7 +1204,7 @@ enum thalweg_status thalweg_consumer_positions(const struct thalweg_consumer *co
                                                size_t *count);
 
 /// Leaves: its partitions go to the other members of its name, who pulls is woken, and what was acknowledged is
-/// remembered. Events that were pulled stay until they are released; data of theirs that lie apart cannot be read any
+/// remembered, unless the options said to forget it. Events that were pulled stay until they are released; data of theirs that lie apart cannot be read any
 /// more.
 ///
 /// Nothing for `NULL`; `THALWEG_INVALID` when it was closed before; it is closed also when the server cannot be told.

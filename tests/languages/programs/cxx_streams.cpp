@@ -113,6 +113,7 @@ static void consume(const stream::Driver& driver, std::uint64_t next, std::uint6
 static void where_it_is(const stream::Driver& driver) {
   stream::Consumer::Options options;
   options.name = "checker";
+  options.forget = true;
   auto consumer = driver.consumer("cxx", options);
   const auto positions = consumer.positions();
   TRUE(positions.size() == 2 && positions[0].acknowledged == 1001 && positions[1].end == 1 && positions[1].next == 0);
@@ -126,6 +127,7 @@ static void where_it_is(const stream::Driver& driver) {
   THROWS(Kind::invalid, "accepted are 0 to 1001", consumer.seek(0, 5000));
   consumer.close();
   TRUE(alone[0].metadata == "alone");  // events outlive their consumer
+  TRUE(driver.consumer("cxx", options).positions()[0].acknowledged == 0);
 }
 
 // To the server at THALWEG_ADDRESS, which has no other topics.

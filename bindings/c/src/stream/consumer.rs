@@ -17,7 +17,13 @@ pub struct thalweg_consumer {
     _opaque: (),
 }
 
-handle!(thalweg_consumer, "consumer", Consumer);
+handle!(thalweg_consumer, "consumer", Member);
+
+/// A member, and whether its name is forgotten when it leaves.
+pub struct Member {
+    consumer: Consumer,
+    forget: bool,
+}
 
 /// A consumer begins with the first event that there is.
 pub const THALWEG_BEGIN_FIRST: u32 = 0;
@@ -39,8 +45,9 @@ pub struct thalweg_consumer_options {
     /// Where it begins in a partition in which its name has acknowledged nothing: `THALWEG_BEGIN_FIRST` or
     /// `THALWEG_BEGIN_NEXT`.
     pub begin: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Whether the name is forgotten, with all that it has acknowledged, when this member leaves and nobody else has
+    /// it: 1 or 0.
+    pub forget: i32,
 }
 
 // SAFETY: plain data whose first member is its size.
@@ -56,7 +63,7 @@ const DEFAULTS: thalweg_consumer_options = thalweg_consumer_options {
     partitions: std::ptr::null(),
     partition_count: 0,
     begin: THALWEG_BEGIN_FIRST,
-    reserved: 0,
+    forget: 0,
 };
 
 /// Where a consumer is in a partition that it holds.
@@ -122,7 +129,7 @@ pub unsafe extern "C" fn thalweg_consumer_open(
             },
         };
         let opened = connection.driver.consumer(topic_name, options, patience(OPERATION, timeout_s)?)?;
-        *consumer = hold(opened);
+        *consumer = hold(Member { consumer: opened, forget: given.forget != 0 });
         Ok(())
     })
 }
@@ -147,7 +154,8 @@ pub unsafe extern "C" fn thalweg_consumer_pull(
     guarded(OPERATION, || {
         // SAFETY: the caller's promise.
         let events = unsafe { place(OPERATION, "events", events) }?;
-        let open = held(OPERATION, consumer)?;
+        let member = held(OPERATION, consumer)?;
+        let open = &member.consumer;
         if most == 0 {
             return Err(invalid(OPERATION, "most = 0; accepted are 1 or more events"));
         }
@@ -184,7 +192,8 @@ pub unsafe extern "C" fn thalweg_consumer_read_data(
 ) -> thalweg_status {
     const OPERATION: &str = "stream.data";
     guarded(OPERATION, || {
-        let open = held(OPERATION, consumer)?;
+        let member = held(OPERATION, consumer)?;
+        let open = &member.consumer;
         let found = super::events::of(OPERATION, events, index)?;
         let range = found.data_range(index);
         let size = range.end - range.start;
@@ -213,7 +222,7 @@ pub extern "C" fn thalweg_consumer_acknowledge(
     next: u64,
 ) -> thalweg_status {
     const OPERATION: &str = "stream.acknowledge";
-    guarded(OPERATION, || held(OPERATION, consumer)?.acknowledge(partition, next))
+    guarded(OPERATION, || held(OPERATION, consumer)?.consumer.acknowledge(partition, next))
 }
 
 /// Pulls `partition` from event `next` on; what was acknowledged stays so.
@@ -228,7 +237,9 @@ pub extern "C" fn thalweg_consumer_seek(
     timeout_s: f64,
 ) -> thalweg_status {
     const OPERATION: &str = "stream.seek";
-    guarded(OPERATION, || held(OPERATION, consumer)?.seek(partition, next, patience(OPERATION, timeout_s)?))
+    guarded(OPERATION, || {
+        held(OPERATION, consumer)?.consumer.seek(partition, next, patience(OPERATION, timeout_s)?)
+    })
 }
 
 /// Pulls `partition` from the first event on that was appended at `time_s`, in seconds since 1970, or later.
@@ -243,7 +254,8 @@ pub extern "C" fn thalweg_consumer_seek_time(
 ) -> thalweg_status {
     const OPERATION: &str = "stream.seek";
     guarded(OPERATION, || {
-        let open = held(OPERATION, consumer)?;
+        let member = held(OPERATION, consumer)?;
+        let open = &member.consumer;
         if !(0.0..=1e10).contains(&time_s) {
             let detail = format!("time_s = {time_s}; accepted are 0 to 1e10 seconds since 1970");
             return Err(invalid(OPERATION, detail));
@@ -273,7 +285,7 @@ pub unsafe extern "C" fn thalweg_consumer_positions(
         if positions.is_null() && capacity > 0 {
             return Err(invalid(OPERATION, format!("positions is NULL, and gets {capacity}")));
         }
-        let found = held(OPERATION, consumer)?.positions(patience(OPERATION, timeout_s)?)?;
+        let found = held(OPERATION, consumer)?.consumer.positions(patience(OPERATION, timeout_s)?)?;
         *count = found.len();
         for (n, at) in found.iter().take(capacity).enumerate() {
             let position = thalweg_position {
@@ -292,7 +304,7 @@ pub unsafe extern "C" fn thalweg_consumer_positions(
 }
 
 /// Leaves: its partitions go to the other members of its name, who pulls is woken, and what was acknowledged is
-/// remembered. Events that were pulled stay until they are released; data of theirs that lie apart cannot be read any
+/// remembered, unless the options said to forget it. Events that were pulled stay until they are released; data of theirs that lie apart cannot be read any
 /// more.
 ///
 /// Nothing for `NULL`; `THALWEG_INVALID` when it was closed before; it is closed also when the server cannot be told.
@@ -303,7 +315,7 @@ pub extern "C" fn thalweg_consumer_close(consumer: *mut thalweg_consumer, timeou
     guarded(OPERATION, || {
         let patience = patience(OPERATION, timeout_s)?;
         match taken(OPERATION, consumer)? {
-            Some(open) => open.close(false, patience),
+            Some(open) => open.consumer.close(open.forget, patience),
             None => Ok(()),
         }
     })

@@ -29,11 +29,35 @@ impl What {
         }
     }
 
-    fn wait(&self, patience: Patience<'_>) -> Result<Vec<Range<u64>>> {
+    fn wait(&self, patience: Patience<'_>) -> Result<Numbers> {
         match self {
-            What::One(one) => one.wait(patience).map(|number| vec![number..number + 1]),
-            What::Many(many) => many.wait(patience),
+            What::One(one) => one.wait(patience).map(Numbers::One),
+            What::Many(many) => many.wait(patience).map(Numbers::Many),
         }
+    }
+}
+
+/// The numbers of events, in the order of their push.
+enum Numbers {
+    One(u64),
+    Many(Vec<Range<u64>>),
+}
+
+impl Numbers {
+    fn at(&self, operation: &str, index: u64) -> Result<u64> {
+        let ranges = match self {
+            Numbers::One(number) if index == 0 => return Ok(*number),
+            Numbers::One(_) => return Err(invalid(operation, format!("index {index} of 1 events"))),
+            Numbers::Many(ranges) => ranges,
+        };
+        let mut before = 0;
+        for Range { start, end } in ranges {
+            if index - before < end - start {
+                return Ok(start + (index - before));
+            }
+            before += end - start;
+        }
+        Err(invalid(operation, format!("index {index} of {before} events")))
     }
 }
 
@@ -73,20 +97,13 @@ pub unsafe extern "C" fn thalweg_pushed_wait(
 ) -> thalweg_status {
     const OPERATION: &str = "pushed.wait";
     guarded(OPERATION, || {
-        let ranges = held(OPERATION, pushed)?.wait(patience(OPERATION, timeout_s)?)?;
-        if offset.is_null() {
-            return Ok(());
+        let numbers = held(OPERATION, pushed)?.wait(patience(OPERATION, timeout_s)?)?;
+        if !offset.is_null() {
+            let number = numbers.at(OPERATION, index)?;
+            // SAFETY: the caller's promise.
+            unsafe { offset.write(number) };
         }
-        let mut before = 0;
-        for Range { start, end } in ranges {
-            if index - before < end - start {
-                // SAFETY: the caller's promise.
-                unsafe { offset.write(start + (index - before)) };
-                return Ok(());
-            }
-            before += end - start;
-        }
-        Err(invalid(OPERATION, format!("index {index} of {before} events")))
+        Ok(())
     })
 }
 

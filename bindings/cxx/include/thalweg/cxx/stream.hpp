@@ -250,6 +250,7 @@ class Consumer {
     std::string name = "default";                          ///< Members of one name share the partitions.
     std::optional<std::vector<std::uint32_t>> partitions;  ///< Those that it may have; none: all.
     Begin begin = Begin::first;                            ///< Where it begins where nothing was acknowledged.
+    bool forget = false;  ///< Whether the name is forgotten when this member leaves and nobody else has it.
   };
 
   explicit Consumer(thalweg_consumer* handle) : handle_(handle) {}
@@ -405,6 +406,7 @@ class Driver {
       plain.partition_count = options.partitions->size();
     }
     plain.begin = static_cast<std::uint32_t>(options.begin);
+    plain.forget = options.forget;
     thalweg_consumer* made = nullptr;
     check(thalweg_consumer_open(handle_.get(), topic.c_str(), &plain, deadline.left_s(), &made));
     return Consumer(made);
