@@ -168,7 +168,7 @@ def test_the_command_writes_rows_and_a_figure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--systems", "pigeon"], "bench stream: no system 'pigeon'; there are thalweg, thalweg-files, kafka"),
+        (["--systems", "pigeon"], "bench stream: no system 'pigeon'; there are thalweg, thalweg-memory, thalweg-files"),
         (["--durability", "maybe"], "bench stream: --durability: 'maybe' is not accepted; give none or always"),
         (["--language", "cobol"], "bench stream: --language: 'cobol' is not accepted; give native or python"),
         (["--event-sizes", "4B"], "bench stream: --event-sizes: 4 bytes; expected at least 8"),

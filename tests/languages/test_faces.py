@@ -14,6 +14,7 @@ from compiled import build, run
 from left_behind import nothing_left
 from source_tree import ROOT
 from thalweg.cli.kokkos import find_kokkos
+from thalweg.staging import Server
 
 FACES = ROOT / "bindings"
 
@@ -28,6 +29,25 @@ def test_refusals_touch_no_memory_that_is_not_theirs(programs: Path) -> None:
     # What the library keeps for its own threads until the process ends is no leak of the caller's.
     options = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1"}
     run(programs / "refusals_watched", env={**os.environ, **options}, timeout_s=240)
+
+
+@pytest.mark.parametrize("link", ["node", "network"])
+@pytest.mark.parametrize("name", ["streams", "streams_watched", "cxx_streams"])
+def test_a_stream_gives_what_was_pushed(programs: Path, name: str, link: str, tmp_path: Path) -> None:
+    topics, data = tmp_path / "topics", tmp_path / "data"
+    topics.mkdir()
+    data.mkdir()
+    limit, token = 64 << 20, "a secret of the test"
+    with (
+        Server(memory_limit_bytes=limit, listen="127.0.0.1:0", token=token, stream_folder=topics) as server,
+        nothing_left() as mark,
+    ):
+        address = server.address if link == "node" else server.tcp_address
+        assert address is not None
+        options = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "halt_on_error=1"}
+        env = {**mark.env, **options, "THALWEG_ADDRESS": address, "THALWEG_TOKEN": token}
+        words = [data] if name.startswith("streams") else []
+        assert run(programs / name, *words, env=env, timeout_s=240) == "OK\n"
 
 
 #: Programs that must not compile, and what the compiler must say.

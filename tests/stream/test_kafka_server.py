@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,23 @@ def test_a_broker_keeps_events_and_goes_with_all_its_files(tmp_path: Path) -> No
     with ServerManager("k", {"type": "kafka", "path": str(tmp_path), "settings": {"num.partitions": "3"}}) as server:
         address = "{host}:{port}".format(**server.get_server_info())
         assert len(children()) == 1
-        producer = confluent.Producer({"bootstrap.servers": address})
+        producer = confluent.Producer({"bootstrap.servers": address, "log_level": 0})
+        until = time.monotonic() + PATIENCE_S
+        while [part.leader for part in producer.list_topics("t", PATIENCE_S).topics["t"].partitions.values()] != [
+            1
+        ] * 3:
+            assert time.monotonic() < until, "the topic has no leaders"
+            time.sleep(0.01)
+        refused: list[Any] = []
         for number in range(10):
-            producer.produce("t", b"%d" % number, partition=2)
-        assert producer.flush(PATIENCE_S) == 0
-        consumer = confluent.Consumer({"bootstrap.servers": address, "group.id": "g", "enable.auto.commit": False})
+            producer.produce("t", b"%d" % number, partition=2, on_delivery=lambda why, _: refused.append(why))
+        assert (producer.flush(PATIENCE_S), refused) == (0, [None] * 10)
+        consumer = confluent.Consumer({"bootstrap.servers": address, "group.id": "g", "log_level": 0})
         try:
             consumer.assign([confluent.TopicPartition("t", 2, 0)])
-            seen = [message.value() for message in consumer.consume(10, PATIENCE_S)]
+            seen: list[bytes] = []
+            while len(seen) < 10 and time.monotonic() < until:
+                seen += [message.value() for message in consumer.consume(10, 1.0) if message.error() is None]
         finally:
             consumer.close()
         assert seen == [b"%d" % number for number in range(10)]
@@ -90,6 +100,14 @@ def test_a_broker_that_cannot_start_says_why_and_leaves_nothing(
         ServerManager("k", {"type": "kafka", "path": str(tmp_path), **config}).start_server()
     assert children() == []
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_kafka
+def test_a_cluster_whose_id_begins_with_a_dash_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thalweg.servers.kafka.uuid.uuid4", lambda: uuid.UUID(bytes=b"\xfb" * 16))
+    with ServerManager("k", {"type": "kafka", "path": str(tmp_path)}) as server:
+        cluster = cluster_of("127.0.0.1", server.get_server_info()["port"], PATIENCE_S)
+    assert cluster is not None and cluster.startswith("-")
 
 
 @needs_kafka

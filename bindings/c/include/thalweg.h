@@ -1,5 +1,5 @@
 /*
- * The C face of Thalweg: staged n-d arrays between processes, in the layout that each one needs.
+ * The C face of Thalweg: staged n-d arrays between processes, in the layout that each one needs, and streams of events.
  *
  * Functions return a thalweg_status; thalweg_last_error() then says what failed, the value that was met and what is
  * accepted. Time-outs are in seconds; a wait that cannot end in time ends with THALWEG_TIMEOUT. Regions count cells
@@ -43,6 +43,11 @@
 #define THALWEG_CONNECT_OPTIONS_INIT {sizeof(thalweg_connect_options), NULL, NULL, NULL, NULL, 10.0}
 #define THALWEG_DEFINITION_INIT {sizeof(thalweg_definition), 0, 0, {0}, 0, 0, 0, 0, NULL, NULL, 0}
 #define THALWEG_VIEW_INFO_INIT {sizeof(thalweg_view_info), NULL, 0, 0, 0, {0}, {0}, {0}}
+#define THALWEG_PARTITION_INIT {sizeof(thalweg_partition), NULL, 0.0, 0.0, 0, 0, 0, 0, 0}
+#define THALWEG_RULES_INIT {sizeof(thalweg_rules), NULL, NULL, NULL}
+#define THALWEG_PRODUCER_OPTIONS_INIT {sizeof(thalweg_producer_options), 0, 30.0, 0, 8, 0, 0}
+#define THALWEG_CONSUMER_OPTIONS_INIT {sizeof(thalweg_consumer_options), NULL, NULL, 0, 0, 0}
+#define THALWEG_EVENTS_INFO_INIT {sizeof(thalweg_events_info), 0, 0, 0.0, 0, 0}
 
 
 /// The most axes that an array may have.
@@ -104,6 +109,30 @@
 /// could stand in front of that very put.
 #define THALWEG_MAX_REQUESTS 256
 
+/// A partition in the server's memory: its events are gone with the server.
+#define THALWEG_REST_MEMORY 0
+
+/// A partition in files, in the server's folder of topics.
+#define THALWEG_REST_FILES 1
+
+/// As `THALWEG_REST_FILES`, the data apart from their metadata in `thalweg_partition.data_folder`.
+#define THALWEG_REST_APART 2
+
+/// An event counts as appended when the operating system has it: it survives the end of the server, not of the machine.
+#define THALWEG_DURABILITY_NONE 0
+
+/// As `THALWEG_DURABILITY_NONE`; after `thalweg_partition.interval_s` at the latest it survives the machine too.
+#define THALWEG_DURABILITY_INTERVAL 1
+
+/// An event counts as appended when it survives the end of the machine.
+#define THALWEG_DURABILITY_ALWAYS 2
+
+/// A consumer begins with the first event that there is.
+#define THALWEG_BEGIN_FIRST 0
+
+/// A consumer begins with the first event to come.
+#define THALWEG_BEGIN_NEXT 1
+
 /// What a call came to.
 ///
 /// Anything but `THALWEG_OK` leaves a message for `thalweg_last_error`, which says what failed, the value that was
@@ -145,6 +174,13 @@ typedef enum thalweg_status {
 /// it; a forked child must make its own.
 typedef struct thalweg_client thalweg_client;
 
+/// A member of a named consumer of one topic; made by `thalweg_consumer_open`, ended by `thalweg_consumer_close`.
+/// Threads may share it.
+typedef struct thalweg_consumer thalweg_consumer;
+
+/// Events of one partition, one behind the other; made by `thalweg_consumer_pull`, ended by `thalweg_events_release`.
+typedef struct thalweg_events thalweg_events;
+
 /// Memory of the service that is to be filled in place, without any copy; made by `thalweg_loan_take`, ended by
 /// `thalweg_loan_commit` or `thalweg_loan_discard`.
 typedef struct thalweg_loan thalweg_loan;
@@ -152,12 +188,26 @@ typedef struct thalweg_loan thalweg_loan;
 /// A list of names; ended by `thalweg_names_release`.
 typedef struct thalweg_names thalweg_names;
 
+/// A producer of one topic; made by `thalweg_producer_open`, ended by `thalweg_producer_close`. Threads may share it.
+typedef struct thalweg_producer thalweg_producer;
+
+/// What becomes of one push; made by `thalweg_producer_push` and `thalweg_producer_push_many`, ended by
+/// `thalweg_pushed_release`.
+typedef struct thalweg_pushed thalweg_pushed;
+
 /// A put or get that goes on in the background; made by `thalweg_iput`, `thalweg_iget` and `thalweg_iget_into`, ended
 /// by `thalweg_request_release`.
 typedef struct thalweg_request thalweg_request;
 
 /// A server that runs in this process; made by `thalweg_server_start`, ended by `thalweg_server_stop`.
 typedef struct thalweg_server thalweg_server;
+
+/// A connection to the stream service; made by `thalweg_stream_connect`, ended by `thalweg_stream_disconnect`. Threads
+/// may share it; a forked child must make its own.
+typedef struct thalweg_stream_driver thalweg_stream_driver;
+
+/// What a topic is; made by `thalweg_topic_describe`, ended by `thalweg_topic_release`.
+typedef struct thalweg_topic thalweg_topic;
 
 /// A variable: a named n-d array that has many versions; made by `thalweg_define` or `thalweg_open`, ended by
 /// `thalweg_close`. Threads may share it.
@@ -326,6 +376,130 @@ typedef struct thalweg_summary {
   /// The sum; divided by `count` it is the mean.
   double sum;
 } thalweg_summary;
+
+/// How a partition is to be, or is; begin with `THALWEG_PARTITION_INIT`. Events go when any of the three limits says
+/// so, whole files at a time.
+typedef struct thalweg_partition {
+  /// The size of this struct, in bytes.
+  size_t size;
+  /// For `THALWEG_REST_APART`: an absolute path on the server's node; else `NULL`.
+  const char *data_folder;
+  /// For `THALWEG_DURABILITY_INTERVAL`: 0.001 to 3600 seconds.
+  double interval_s;
+  /// Events that are older go; 0: none goes for its age.
+  double max_age_s;
+  /// The oldest events go while there are more bytes; 0: none goes for its size.
+  uint64_t max_size_bytes;
+  /// `THALWEG_REST_MEMORY`, `THALWEG_REST_FILES` or `THALWEG_REST_APART`.
+  uint32_t rest;
+  /// `THALWEG_DURABILITY_NONE`, `THALWEG_DURABILITY_INTERVAL` or `THALWEG_DURABILITY_ALWAYS`.
+  uint32_t durability;
+  /// Whether events go that every named consumer has acknowledged: 1 or 0.
+  int32_t drop_acknowledged;
+  /// 0.
+  uint32_t reserved;
+} thalweg_partition;
+
+/// The rules of a topic, for clients that obey them, as JSON; begin with `THALWEG_RULES_INIT`. This face stores and
+/// tells them and pushes what it is given; Python obeys them.
+typedef struct thalweg_rules {
+  /// The size of this struct, in bytes.
+  size_t size;
+  /// Which metadata are accepted; `NULL`: `null`, all.
+  const char *validator;
+  /// Which partition an event goes to; `NULL`: `"round_robin"`.
+  const char *selector;
+  /// How metadata are written; `NULL`: `"json"`.
+  const char *serializer;
+} thalweg_rules;
+
+/// How a producer is to be; begin with `THALWEG_PRODUCER_OPTIONS_INIT`.
+typedef struct thalweg_producer_options {
+  /// The size of this struct, in bytes.
+  size_t size;
+  /// Shared memory for batches under way; 0: 64 MiB. An event that does not fit goes alone, and is waited for.
+  uint64_t outbox_bytes;
+  /// How long it is tried to have a batch appended, in seconds: a server that is gone may come back.
+  double timeout_s;
+  /// Events that are sent together; 0: one at once when nothing is under way, else what has come meanwhile.
+  uint32_t batch_size;
+  /// The most batches under way, of one partition each.
+  uint32_t max_batches;
+  /// What becomes of events behind one that cannot be appended. 0: they fail too, as far as they were pushed before
+  /// that is known; 1: they are appended.
+  int32_t loose;
+  /// 0.
+  uint32_t reserved;
+} thalweg_producer_options;
+
+/// Bytes of one part of an event's data.
+typedef struct thalweg_segment {
+  /// The first byte; may be `NULL` where there are none.
+  const void *bytes;
+  /// How many.
+  size_t size_bytes;
+} thalweg_segment;
+
+/// Bytes of many events, one behind the other, and where each ends.
+typedef struct thalweg_column {
+  /// The first byte; may be `NULL` where there are none.
+  const void *bytes;
+  /// How many bytes of all events.
+  size_t size_bytes;
+  /// Where the bytes of each event end, ascending; `count` members.
+  const uint64_t *ends;
+  /// How many events.
+  size_t count;
+} thalweg_column;
+
+/// How a consumer is to be; begin with `THALWEG_CONSUMER_OPTIONS_INIT`.
+typedef struct thalweg_consumer_options {
+  /// The size of this struct, in bytes.
+  size_t size;
+  /// Members of one name share the partitions, and what they acknowledge is remembered under it; `NULL`: `default`.
+  const char *name;
+  /// The partitions that this member may have, `partition_count` of them; `NULL`: all.
+  const uint32_t *partitions;
+  /// How many `partitions` has.
+  size_t partition_count;
+  /// Where it begins in a partition in which its name has acknowledged nothing: `THALWEG_BEGIN_FIRST` or
+  /// `THALWEG_BEGIN_NEXT`.
+  uint32_t begin;
+  /// 0.
+  uint32_t reserved;
+} thalweg_consumer_options;
+
+/// Where a consumer is in a partition that it holds.
+typedef struct thalweg_position {
+  /// The number behind the last event that was acknowledged.
+  uint64_t acknowledged;
+  /// The number of the event that is pulled next.
+  uint64_t next;
+  /// The number of the first event that there is.
+  uint64_t first;
+  /// The number of the next event to come.
+  uint64_t end;
+  /// The partition.
+  uint32_t partition;
+  /// 0.
+  uint32_t reserved;
+} thalweg_position;
+
+/// What events there are; begin with `THALWEG_EVENTS_INFO_INIT`.
+typedef struct thalweg_events_info {
+  /// The size of this struct, in bytes.
+  size_t size;
+  /// How many.
+  size_t count;
+  /// The number of the first in its partition; those of the others follow.
+  uint64_t first;
+  /// When they were appended, in seconds since 1970.
+  double time_s;
+  /// Their partition.
+  uint32_t partition;
+  /// Whether their data lie apart, so that `thalweg_consumer_read_data` must read them: 1 or 0.
+  int32_t apart;
+} thalweg_events_info;
 
 #ifdef __cplusplus
 extern "C" {
@@ -772,6 +946,314 @@ enum thalweg_status thalweg_array_delete(const struct thalweg_client *client,
                                          uint64_t version,
                                          double timeout_s,
                                          int32_t *existed);
+
+/// Connects to the stream service of the server at the one address of `options`; a server that is not there yet is
+/// waited for. `options` may be `NULL`; topics have no namespaces, so `name_space` stays `NULL`.
+///
+/// Errors: `THALWEG_GONE` when no server answers, `THALWEG_ACCESS` when the token is wrong, `THALWEG_INVALID` for an
+/// address of another form, several of them, or a namespace. Blocks until the server answers, or `timeout_s` has
+/// passed.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_stream_connect(const struct thalweg_connect_options *options,
+                                           struct thalweg_stream_driver **driver);
+
+/// Ends the connection; producers and consumers that came from it have their own and go on. Nothing for `NULL`;
+/// `THALWEG_INVALID` when it was ended before.
+enum thalweg_status thalweg_stream_disconnect(struct thalweg_stream_driver *driver);
+
+/// Makes a topic of `partitions` partitions that are all as `partition` says; `NULL`: in memory, without durability
+/// and limits. `rules` may be `NULL`.
+///
+/// Errors: `THALWEG_EXISTS`, `THALWEG_INVALID` for what cannot be: 0 partitions, files where the server has no folder
+/// of topics. Blocks until the server answers.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_topic_create(const struct thalweg_stream_driver *driver,
+                                         const char *topic_name,
+                                         uint32_t partitions,
+                                         const struct thalweg_partition *partition,
+                                         const struct thalweg_rules *rules,
+                                         double timeout_s);
+
+/// Removes a topic with its events. Errors: `THALWEG_NOT_FOUND`. Blocks until the server answers.
+///
+/// # Safety
+/// `topic_name` is `NULL` or a C string.
+enum thalweg_status thalweg_topic_delete(const struct thalweg_stream_driver *driver,
+                                         const char *topic_name,
+                                         double timeout_s);
+
+/// Adds a partition, behind those that are there, to a topic; producers that are open go on without it. `partition`
+/// may be `NULL`.
+///
+/// Errors: `THALWEG_NOT_FOUND`, `THALWEG_INVALID`, `THALWEG_FULL`. Blocks until the server answers.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_topic_add_partition(const struct thalweg_stream_driver *driver,
+                                                const char *topic_name,
+                                                const struct thalweg_partition *partition,
+                                                double timeout_s);
+
+/// The names of all topics, in order. Blocks until the server answers.
+///
+/// # Safety
+/// `names` is `NULL` or writable.
+enum thalweg_status thalweg_topics(const struct thalweg_stream_driver *driver,
+                                   double timeout_s,
+                                   struct thalweg_names **names);
+
+/// What a topic is at this moment. Errors: `THALWEG_NOT_FOUND`. Blocks until the server answers.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_topic_describe(const struct thalweg_stream_driver *driver,
+                                           const char *topic_name,
+                                           double timeout_s,
+                                           struct thalweg_topic **topic);
+
+/// How many partitions the topic has; 0 for what is no topic.
+uint32_t thalweg_topic_partition_count(const struct thalweg_topic *topic);
+
+/// How partition `number` is, the number of its first event and of the next to come; each may be `NULL`. The text of
+/// `*partition` lives as long as the topic.
+///
+/// Errors: `THALWEG_INVALID` for a number outside. Does not block.
+///
+/// # Safety
+/// `partition` is `NULL` or was initialised with `THALWEG_PARTITION_INIT`; the others are `NULL` or writable.
+enum thalweg_status thalweg_topic_partition(const struct thalweg_topic *topic,
+                                            uint32_t number,
+                                            struct thalweg_partition *partition,
+                                            uint64_t *first,
+                                            uint64_t *next);
+
+/// The rules of the topic; their texts live as long as the topic. Does not block.
+///
+/// # Safety
+/// `rules` is `NULL` or was initialised with `THALWEG_RULES_INIT`.
+enum thalweg_status thalweg_topic_rules(const struct thalweg_topic *topic, struct thalweg_rules *rules);
+
+/// Forgets what the topic is. Nothing for `NULL`; `THALWEG_INVALID` when it was released before.
+enum thalweg_status thalweg_topic_release(struct thalweg_topic *topic);
+
+/// Opens a producer of a topic, over a connection of its own. `options` may be `NULL`.
+///
+/// Errors: `THALWEG_NOT_FOUND`, `THALWEG_INVALID` for options outside what is accepted. Blocks until the server
+/// answers.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_producer_open(const struct thalweg_stream_driver *driver,
+                                          const char *topic_name,
+                                          const struct thalweg_producer_options *options,
+                                          double timeout_s,
+                                          struct thalweg_producer **producer);
+
+/// Hands over an event of `partition`: its metadata, and data of `segment_count` parts that are laid one behind the
+/// other. All is copied before this returns. Where `pushed` is not `NULL`, `*pushed` says what becomes of the event;
+/// else the next `thalweg_producer_flush` does.
+///
+/// Errors: `THALWEG_INVALID` for a partition that is not there; `THALWEG_FULL` for more than 8 MiB of metadata, or
+/// an event that is too large; `THALWEG_GONE` when the server has been for the producer's time-out; `THALWEG_TIMEOUT`.
+/// Blocks only when as many batches are under way as may be and the next one is full, or for an event that is larger
+/// than the producer's memory.
+///
+/// # Safety
+/// Pointers are `NULL` or valid, and parts have as many readable bytes as they say.
+enum thalweg_status thalweg_producer_push(const struct thalweg_producer *producer,
+                                          uint32_t partition,
+                                          const void *metadata,
+                                          size_t metadata_bytes,
+                                          const struct thalweg_segment *segments,
+                                          size_t segment_count,
+                                          double timeout_s,
+                                          struct thalweg_pushed **pushed);
+
+/// Hands over as many events of `partition` as `metadata->count` says; without data when `data` is `NULL`. All is
+/// copied before this returns; `pushed` as in `thalweg_producer_push`.
+///
+/// Errors: as `thalweg_producer_push`, and then the first of the events may have been taken; `THALWEG_INVALID` when the
+/// columns differ in their count, or ends do not ascend within the bytes. Blocks as `thalweg_producer_push`.
+///
+/// # Safety
+/// Pointers are `NULL` or valid, and columns have as many readable bytes and ends as they say.
+enum thalweg_status thalweg_producer_push_many(const struct thalweg_producer *producer,
+                                               uint32_t partition,
+                                               const struct thalweg_column *metadata,
+                                               const struct thalweg_column *data,
+                                               double timeout_s,
+                                               struct thalweg_pushed **pushed);
+
+/// Waits until all that was pushed before has come to its end.
+///
+/// Errors: what the first event that failed since the last flush failed with; `THALWEG_TIMEOUT`.
+enum thalweg_status thalweg_producer_flush(const struct thalweg_producer *producer, double timeout_s);
+
+/// Flushes and ends the producer; it is no more also when flushing fails. Nothing for `NULL`; `THALWEG_INVALID` when it
+/// was closed before, else errors as `thalweg_producer_flush`. Blocks as that one.
+enum thalweg_status thalweg_producer_close(struct thalweg_producer *producer,
+                                           double timeout_s);
+
+/// Says in `*done` whether it is known what became of all its events: 1 or 0; `thalweg_pushed_wait` then says what.
+/// Does not block.
+///
+/// # Safety
+/// `done` is `NULL` or writable.
+enum thalweg_status thalweg_pushed_done(const struct thalweg_pushed *pushed,
+                                        int32_t *done);
+
+/// Waits until its events are appended; `*offset`, which may be `NULL`, becomes the number in its partition of event
+/// `index` of them, counted from 0.
+///
+/// Errors: `THALWEG_TIMEOUT` when they still may be appended, else why one was not; `THALWEG_INVALID` for an index
+/// outside.
+///
+/// # Safety
+/// `offset` is `NULL` or writable.
+enum thalweg_status thalweg_pushed_wait(const struct thalweg_pushed *pushed,
+                                        uint64_t index,
+                                        double timeout_s,
+                                        uint64_t *offset);
+
+/// Forgets what becomes of the events, and changes nothing about it. Nothing for `NULL`; `THALWEG_INVALID` when it was
+/// released before.
+enum thalweg_status thalweg_pushed_release(struct thalweg_pushed *pushed);
+
+/// Joins a named consumer of a topic, over a connection of its own; it goes on behind what its name has acknowledged.
+/// `options` may be `NULL`.
+///
+/// Errors: `THALWEG_NOT_FOUND` for the topic, `THALWEG_INVALID` for options outside what is accepted. Blocks until the
+/// server answers.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_consumer_open(const struct thalweg_stream_driver *driver,
+                                          const char *topic_name,
+                                          const struct thalweg_consumer_options *options,
+                                          double timeout_s,
+                                          struct thalweg_consumer **consumer);
+
+/// Pulls the next events of one partition: at least one, at most `most`. They are of one batch, in the order in which
+/// they were appended; the partitions have their turns.
+///
+/// Errors: `THALWEG_TIMEOUT` when none came, and then nothing was taken; `THALWEG_INTERRUPTED` when the consumer was
+/// closed meanwhile; `THALWEG_CORRUPT` when stored events are not what was written: the next call goes on behind
+/// them; `THALWEG_NOT_FOUND`, `THALWEG_GONE`. Blocks until there is an event, or `timeout_s` has passed.
+///
+/// # Safety
+/// `events` is `NULL` or writable.
+enum thalweg_status thalweg_consumer_pull(const struct thalweg_consumer *consumer,
+                                          uint32_t most,
+                                          double timeout_s,
+                                          struct thalweg_events **events);
+
+/// Copies bytes `begin` to `end`, which is excluded, of the data of event `index` of `events`, counted from its first,
+/// to `into`; what is not asked for is not read. `events` were pulled by this consumer.
+///
+/// Errors: `THALWEG_INVALID` for a range outside of the data, `THALWEG_CORRUPT`, `THALWEG_NOT_FOUND` when retention has
+/// let go of them. Blocks until they are read, from the file where the server is on this node.
+///
+/// # Safety
+/// `into` has `end - begin` writable bytes.
+enum thalweg_status thalweg_consumer_read_data(const struct thalweg_consumer *consumer,
+                                               const struct thalweg_events *events,
+                                               uint32_t index,
+                                               uint64_t begin,
+                                               uint64_t end,
+                                               void *into,
+                                               double timeout_s);
+
+/// Says that the events of `partition` before number `next` need not be given to this name again; a lower number than
+/// before changes nothing. It is remembered soon, and when `thalweg_consumer_close` returns. Errors: `THALWEG_GONE`.
+/// Does not block.
+enum thalweg_status thalweg_consumer_acknowledge(const struct thalweg_consumer *consumer,
+                                                 uint32_t partition,
+                                                 uint64_t next);
+
+/// Pulls `partition` from event `next` on; what was acknowledged stays so.
+///
+/// Errors: `THALWEG_INVALID` for a partition that it does not hold, or an event that is not there and not the next to
+/// come. Blocks until the server answers.
+enum thalweg_status thalweg_consumer_seek(const struct thalweg_consumer *consumer,
+                                          uint32_t partition,
+                                          uint64_t next,
+                                          double timeout_s);
+
+/// Pulls `partition` from the first event on that was appended at `time_s`, in seconds since 1970, or later.
+///
+/// Errors: as `thalweg_consumer_seek`. Blocks until the server answers.
+enum thalweg_status thalweg_consumer_seek_time(const struct thalweg_consumer *consumer,
+                                               uint32_t partition,
+                                               double time_s,
+                                               double timeout_s);
+
+/// Where it is in the partitions that it holds: up to `capacity` of them at `positions`, and how many there are at
+/// `count`. Blocks until the server answers.
+///
+/// # Safety
+/// `positions` is `NULL` or has room for `capacity` members; `count` is `NULL` or writable.
+enum thalweg_status thalweg_consumer_positions(const struct thalweg_consumer *consumer,
+                                               double timeout_s,
+                                               struct thalweg_position *positions,
+                                               size_t capacity,
+                                               size_t *count);
+
+/// Leaves: its partitions go to the other members of its name, who pulls is woken, and what was acknowledged is
+/// remembered. Events that were pulled stay until they are released; data of theirs that lie apart cannot be read any
+/// more.
+///
+/// Nothing for `NULL`; `THALWEG_INVALID` when it was closed before; it is closed also when the server cannot be told.
+/// Blocks until the server answers.
+enum thalweg_status thalweg_consumer_close(struct thalweg_consumer *consumer,
+                                           double timeout_s);
+
+/// What events there are. Errors: `THALWEG_INVALID` when they were released. Does not block.
+///
+/// # Safety
+/// `info` is `NULL` or was initialised with `THALWEG_EVENTS_INFO_INIT`.
+enum thalweg_status thalweg_events_describe(const struct thalweg_events *events,
+                                            struct thalweg_events_info *info);
+
+/// The metadata of event `index`, counted from 0; they stay until `thalweg_events_release`, and must not be written.
+///
+/// Errors: `THALWEG_INVALID` for an index outside. Does not block.
+///
+/// # Safety
+/// `metadata` and `size_bytes` are `NULL` or writable.
+enum thalweg_status thalweg_events_metadata(const struct thalweg_events *events,
+                                            uint32_t index,
+                                            const void **metadata,
+                                            size_t *size_bytes);
+
+/// The metadata of all events, one behind the other. `ends`, which may be `NULL`, has room for as many members as there
+/// are events, and `column->ends` becomes `ends`; the bytes stay until `thalweg_events_release`, and must not be
+/// written. Does not block.
+///
+/// # Safety
+/// `column` is `NULL` or writable; `ends` is `NULL` or has so much room.
+enum thalweg_status thalweg_events_metadata_column(const struct thalweg_events *events,
+                                                   uint64_t *ends,
+                                                   struct thalweg_column *column);
+
+/// The data of event `index`, counted from 0, and their size; `*data` becomes `NULL` where they lie apart. They stay until
+/// `thalweg_events_release`, and must not be written. `data` may be `NULL`.
+///
+/// Errors: `THALWEG_INVALID` for an index outside. Does not block.
+///
+/// # Safety
+/// `data` and `size_bytes` are `NULL` or writable.
+enum thalweg_status thalweg_events_data(const struct thalweg_events *events,
+                                        uint32_t index,
+                                        const void **data,
+                                        uint64_t *size_bytes);
+
+/// Ends the events: their metadata and data must not be read any more. Nothing for `NULL`; `THALWEG_INVALID` when they
+/// were released before.
+enum thalweg_status thalweg_events_release(struct thalweg_events *events);
 
 #ifdef __cplusplus
 }  // extern "C"

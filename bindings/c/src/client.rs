@@ -49,7 +49,8 @@ unsafe impl Versioned for thalweg_connect_options {
     const FIRST: usize = size_of::<thalweg_connect_options>();
 }
 
-const DEFAULTS: thalweg_connect_options = thalweg_connect_options {
+/// What stands where a caller gives no options.
+pub const DEFAULTS: thalweg_connect_options = thalweg_connect_options {
     size: size_of::<thalweg_connect_options>(),
     addresses: std::ptr::null(),
     name_space: std::ptr::null(),
@@ -105,11 +106,13 @@ pub unsafe extern "C" fn thalweg_connect(
     })
 }
 
-fn from_environment(variable: &str) -> Option<String> {
+/// The value of a variable of the environment; none where it is empty.
+pub fn from_environment(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|v| !v.is_empty())
 }
 
-fn program() -> String {
+/// The name of the running program.
+pub fn program() -> String {
     let path = std::env::args_os().next().map(std::path::PathBuf::from);
     let name = path.as_deref().and_then(std::path::Path::file_name).map(|n| n.to_string_lossy().into_owned());
     name.filter(|n| !n.is_empty()).unwrap_or_else(|| "program".into())

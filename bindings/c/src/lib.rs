@@ -37,3 +37,5 @@ mod attribute;
 mod listing;
 
 mod array;
+
+mod stream;

@@ -12,5 +12,6 @@
 
 #include <thalweg/cxx/client.hpp>
 #include <thalweg/cxx/server.hpp>
+#include <thalweg/cxx/stream.hpp>
 
 #endif  // THALWEG_HPP

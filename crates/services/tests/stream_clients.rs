@@ -104,7 +104,7 @@ fn data_of(n: usize) -> Vec<u8> {
 fn both(check: impl Fn(&Server, &str)) {
     let folder = Folder::new();
     let server = server(&folder, None);
-    check(&server, &server.address().to_string());
+    check(&server, server.address());
     check(&server, server.tcp_address().unwrap());
 }
 
@@ -199,7 +199,7 @@ fn a_named_consumer_goes_on_behind_what_it_acknowledged_and_its_members_share() 
             // A lower number changes nothing.
             first.acknowledge(partition, 2).unwrap();
         }
-        first.close(soon()).unwrap();
+        first.close(false, soon()).unwrap();
         let second = consumer(&driver, "shared", "crew", Begin::First);
         let third = consumer(&driver, "shared", "crew", Begin::First);
         let (of_second, of_third) = (all(&second), all(&third));
@@ -209,6 +209,12 @@ fn a_named_consumer_goes_on_behind_what_it_acknowledged_and_its_members_share() 
         assert!(of_third.iter().all(|event| event.1 >= 5));
         assert_eq!(all(&consumer(&driver, "shared", "other", Begin::First)).len(), 40);
         assert_eq!(all(&consumer(&driver, "shared", "late", Begin::Next)).len(), 0);
+        // One that is forgotten begins anew.
+        let passing = consumer(&driver, "shared", "passing", Begin::First);
+        assert_eq!(all(&passing).len(), 40);
+        passing.acknowledge(0, 10).unwrap();
+        passing.close(true, soon()).unwrap();
+        assert_eq!(all(&consumer(&driver, "shared", "passing", Begin::First)).len(), 40);
         driver.delete(name("shared"), soon()).unwrap();
     });
 }
@@ -279,9 +285,15 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
     let driver = driver(first.address());
     create(&driver, "again", 1, Rest::Files, Durability::Always);
     let writer = producer(&driver, "again", BatchSize::Adaptive);
+    let follower = consumer(&driver, "again", "follower", Begin::First);
+    let mut followed = 0;
     let mut pushed = Vec::new();
     for n in 0..3000u32 {
         if n == 1000 {
+            while followed < 500 {
+                followed += follower.pull(500 - followed, soon()).unwrap().unwrap().len() as u32;
+            }
+            follower.acknowledge(0, u64::from(followed)).unwrap();
             first.close();
             drop(std::mem::replace(&mut first, server(&folder, Some(&socket))));
         }
@@ -291,10 +303,34 @@ fn what_is_under_way_when_the_server_ends_arrives_once_at_the_next_one() {
     for (n, event) in pushed.iter().enumerate() {
         assert_eq!(event.outcome().unwrap().unwrap(), n as u64);
     }
+    // Who reads goes on where it was.
+    let got = all(&follower);
+    assert_eq!((got.len(), got[0].1), (2500, 500));
     let again = self::driver(first.address());
     let got = all(&consumer(&again, "again", "reader", Begin::First));
     assert_eq!(got.len(), 3000);
     assert!(got.iter().enumerate().all(|(n, event)| event.2 == (n as u32).to_le_bytes()));
+}
+
+#[test]
+fn an_event_may_be_larger_than_the_memory_of_its_producer() {
+    both(|_, address| {
+        let driver = driver(address);
+        create(&driver, "huge", 1, Rest::Files, Durability::None);
+        let writer = producer(&driver, "huge", BatchSize::Adaptive);
+        let huge: Vec<u8> = (0..40 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for n in 0..3u8 {
+            writer.push(0, &[n], &[], soon()).unwrap();
+            assert_eq!(
+                writer.push(0, b"huge", &[&huge], soon()).unwrap().outcome(),
+                Some(Ok(u64::from(n) * 2 + 1))
+            );
+        }
+        let got = all(&consumer(&driver, "huge", "reader", Begin::First));
+        assert_eq!(got.len(), 6);
+        assert!(got.iter().skip(1).step_by(2).all(|event| event.3 == huge));
+        driver.delete(name("huge"), soon()).unwrap();
+    });
 }
 
 #[test]
@@ -307,8 +343,8 @@ fn errors_say_what_was_met() {
         let writer = producer(&driver, "errors", BatchSize::Adaptive);
         let refused = writer.push(2, b"", &[], soon()).err().unwrap();
         assert_eq!(refused.to_string(), "stream.push: partition 2 of topic \"errors\"; it has 0 to 1");
-        let large = writer.push(0, b"", &[&vec![0; 9 << 20]], soon()).err().unwrap();
-        assert_eq!(large.kind, Kind::Full);
+        let long = writer.push(0, &vec![b' '; 9 << 20], &[], soon()).err().unwrap();
+        assert_eq!(long.kind, Kind::Full);
         let wrong = Identity { name: name("thief"), token: "wrong".into() };
         let tcp = server.tcp_address().unwrap();
         let refused = Driver::connect(tcp, wrong, soon()).err().unwrap();

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use thalweg_foundation::array::{DType, Extents, Layout, Region};
 use thalweg_foundation::base::{Key, Name};
 use thalweg_foundation::{Bytes, Kind, Nanos, Version};
+use thalweg_services::greeting::Hello;
 use thalweg_services::staging::core::{Config, Input, Outcome, Output, PeerId, Staging, Task, WhenFull};
-use thalweg_services::staging::message::{Hello, Purpose, Reply, Request, Stats, Which, Wish, PROTOCOL};
+use thalweg_services::staging::message::{Purpose, Reply, Request, Stats, Which, Wish, PROTOCOL};
 use thalweg_services::staging::{Definition, Print, Strategy};
 use thalweg_testkit::{Toy, Words};
 

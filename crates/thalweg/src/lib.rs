@@ -25,7 +25,7 @@ pub mod stream {
         ProducerOptions, Pushed, PushedMany,
     };
     pub use thalweg_services::stream::message::Begin;
-    pub use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic};
+    pub use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic, PARTITIONS_MAX};
 }
 
 pub use relayout::relayout;

@@ -27,7 +27,8 @@ def stream(
         typer.Option(
             "--systems",
             metavar="NAME,NAME,…",
-            help="thalweg, thalweg-files, kafka, redis, zeromq, FILE::NAME. [dim]\\[default: all that can run][/dim]",
+            help="thalweg, thalweg-memory, thalweg-files, kafka, redis, zeromq, FILE::NAME. "
+            "[dim]\\[default: all that can run][/dim]",
         ),
     ] = None,
     event_sizes: Annotated[

@@ -71,7 +71,7 @@ def consume(
         consumer = driver.open_topic(topic).consumer(
             name or f"command-line-{os.getpid()}-{secrets.token_hex(4)}", partitions=partition, begin=begin
         )
-        with consumer:
+        try:
             events = consumer if follow else consumer.events(idle)
             for event in events:
                 sys.stdout.write(json.dumps(_line(event, only_metadata, data), default=repr) + "\n")
@@ -82,6 +82,8 @@ def consume(
                 written += 1
                 if written == count:
                     break
+        finally:
+            consumer.close(forget=name is None)
 
 
 def _line(event: Event, only_metadata: bool, folder: Path | None) -> Any:

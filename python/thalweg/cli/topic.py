@@ -11,10 +11,10 @@ from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
 from thalweg.cli.stream_options import (
     AddressOption,
+    DropAcknowledgedOption,
     DurabilityOption,
     KeepAgeOption,
     KeepSizeOption,
-    DropAcknowledgedOption,
     RestOption,
     TokenOption,
     connected,

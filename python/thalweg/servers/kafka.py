@@ -107,7 +107,9 @@ class KafkaServer(Server):
             described = root / "server.properties"
             described.write_text(_properties(config, root / "log", port, controller))
             java = ["java", *_JAVA, *_LOG, f"-Djava.io.tmpdir={root}", "-cp", f"{jars}/*"]
-            self._format([*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(described)], until)
+            self._format(
+                [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(described)], until
+            )
             heap = [f"-Xms{config.heap_bytes}", f"-Xmx{config.heap_bytes}"]
             self._launch([*java[:1], *heap, *java[1:], "kafka.Kafka", str(described)])
             if self._answers(port, cluster, until):

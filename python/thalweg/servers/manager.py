@@ -51,7 +51,8 @@ class ServerManager:
     config : mapping, str or Path
         ``{"type": backend, ...}``, the name of a backend alone, or a JSON or TOML file. Keys by backend:
 
-        - ``thalweg``: memory_limit_bytes, when_full (block, fail, drop_oldest), listen ("host:port"), token
+        - ``thalweg``: memory_limit_bytes, when_full (block, fail, drop_oldest), listen ("host:port"), token,
+          stream_folder (of topics in files), stream_memory_bytes (of topics in memory)
         - ``node-local``: path (default /dev/shm), shards (16)
         - ``filesystem``: path (needed), shards (default 16 a node)
         - ``redis``: instances (1), cluster (false; true: they are the masters of one Redis Cluster), host (127.0.0.1),

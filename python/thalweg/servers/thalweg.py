@@ -1,4 +1,4 @@
-"""The staging service in this process."""
+"""The staging and stream services in this process."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class ThalwegConfig(ServerConfig):
     when_full: Literal["block", "fail", "drop_oldest"] = "block"
     listen: str | None = None
     token: str | None = Field(None, min_length=8)
+    stream_folder: str | None = None
+    stream_memory_bytes: int | None = Field(None, ge=1 << 20)
 
     @model_validator(mode="after")
     def _token_for_network(self) -> ThalwegConfig:
@@ -52,6 +54,8 @@ class ThalwegServer(Server):
                 when_full=config.when_full,
                 listen=config.listen,
                 token=config.token,
+                stream_folder=config.stream_folder,
+                stream_memory_bytes=config.stream_memory_bytes,
             )
         except ThalwegError as error:
             if config.listen is None:

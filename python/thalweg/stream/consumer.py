@@ -147,11 +147,20 @@ class Consumer:
         """Return how many events of each partition that this member holds are not acknowledged yet."""
         return {number: held.next - held.acknowledged for number, held in self._transport.held().items()}
 
-    def close(self) -> None:
-        """Let other members have the partitions; what waits for events here ends. Further calls do nothing."""
+    def close(self, *, forget: bool = False) -> None:
+        """Let other members have the partitions; what waits for events here ends. Further calls do nothing.
+
+        Parameters
+        ----------
+        forget : bool
+            Forget the name too, with what it acknowledged, where no other member has it and the technology can.
+        """
         if not self._closed:
             self._closed = True
-            self._transport.close()
+            if forget:
+                self._transport.forget()
+            else:
+                self._transport.close()
             self._batch = None
 
     def __enter__(self) -> Consumer:

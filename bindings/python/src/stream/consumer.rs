@@ -110,6 +110,7 @@ impl StreamConsumer {
         })
     }
 
+    #[allow(clippy::type_complexity)] // as Python sees it
     /// Partition, number behind the last acknowledged event, next that is read, first that is there, number of the next to come.
     fn positions(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(u32, u64, u64, u64, u64)>> {
         let within = seconds("stream.held", timeout_s)?;
@@ -118,8 +119,8 @@ impl StreamConsumer {
         Ok(positions.iter().map(tuple).collect())
     }
 
-    fn close(&self, py: Python<'_>, timeout_s: f64) -> PyResult<()> {
-        waiting(py, seconds("stream.close", timeout_s)?, |patience| self.0.close(patience))
+    fn close(&self, py: Python<'_>, forget: bool, timeout_s: f64) -> PyResult<()> {
+        waiting(py, seconds("stream.close", timeout_s)?, |patience| self.0.close(forget, patience))
     }
 }
 

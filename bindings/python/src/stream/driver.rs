@@ -115,6 +115,7 @@ impl StreamDriver {
         Ok(names.iter().map(ToString::to_string).collect())
     }
 
+    #[allow(clippy::type_complexity)] // as Python sees it
     /// Validator, selector, serializer, and for each partition what it is, its first and its next event.
     fn describe(
         &self,

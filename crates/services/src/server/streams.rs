@@ -7,17 +7,14 @@ use crate::stream::driver::{Delivery, Handshake, Host, Outbox, Whereabouts};
 use crate::stream::message::{Reply, Request};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use thalweg_foundation::base::PeerId;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{Bell, Socket};
-use thalweg_transport::memory::Segment;
+use thalweg_transport::memory::{available, Segment};
 
-/// The largest outbox of a client, and all of them together.
-const OUTBOX_MAX: Bytes = Bytes(256 << 20);
-const OUTBOXES_MAX: Bytes = Bytes(4 << 30);
 /// Requests beside the rings that may wait; a client that does as it should has one.
 const ERRANDS_MAX: usize = 4096;
 
@@ -28,18 +25,17 @@ pub(super) struct Shelf(OnceLock<Segment>);
 impl Shelf {
     /// Makes it of `bytes`.
     pub fn fill(&self, bytes: Bytes) -> Result<&Segment> {
-        if bytes == Bytes(0) || bytes > OUTBOX_MAX {
-            let detail = format!("an outbox of {bytes}; accepted are at most {OUTBOX_MAX}");
-            return Err(Error::new(Kind::Invalid, "stream.produce", detail));
+        // Only what is written to takes memory.
+        let most = Bytes(available().0 / 2);
+        if bytes == Bytes(0) || bytes > most {
+            let detail =
+                format!("memory of {bytes} for batches under way; {most} are there; push smaller events");
+            return Err(Error::new(Kind::Full, "stream.produce", detail));
         }
         let segment = Segment::create(Bytes(bytes.0.next_multiple_of(4096)))?;
         let again = || Error::new(Kind::Exists, "stream.produce", "this client has an outbox already");
         self.0.set(segment).map_err(|_| again())?;
         self.0.get().ok_or_else(again)
-    }
-
-    fn taken(&self) -> u64 {
-        self.0.get().map_or(0, |segment| segment.bytes().0)
     }
 
     /// The memory at `at`, for writing into it what a client sent.
@@ -72,8 +68,6 @@ pub(super) struct Streams {
     alarm: Arc<Bell>,
     guests: Mutex<BTreeMap<PeerId, Guest>>,
     errands: SyncSender<Errand>,
-    /// What all outboxes take.
-    taken: Arc<AtomicU64>,
 }
 
 struct Way {
@@ -95,12 +89,11 @@ impl Streams {
     /// Of `host`.
     pub fn new(host: Arc<Host>) -> Result<Streams> {
         let (errands, doing) = sync_channel(ERRANDS_MAX);
-        let taken = Arc::new(AtomicU64::new(0));
-        let clerk = Clerk { host: host.clone(), errands: doing, taken: taken.clone() };
+        let clerk = Clerk { host: host.clone(), errands: doing };
         let thread = std::thread::Builder::new().name("thalweg-files".into());
         thread.spawn(move || clerk.run()).map_err(|e| Error::io("server", e))?;
         let alarm = Arc::new(Bell::new()?);
-        Ok(Streams { host, alarm, guests: Mutex::default(), errands, taken })
+        Ok(Streams { host, alarm, guests: Mutex::default(), errands })
     }
 
     fn guests(&self) -> MutexGuard<'_, BTreeMap<PeerId, Guest>> {
@@ -151,9 +144,7 @@ impl Hosted for Streams {
     }
 
     fn leave(&self, peer: PeerId) {
-        if let Some(guest) = self.guests().remove(&peer) {
-            self.taken.fetch_sub(guest.shelf.taken(), Ordering::Relaxed);
-        }
+        self.guests().remove(&peer);
         self.host.leave(peer);
     }
 }
@@ -162,7 +153,6 @@ impl Hosted for Streams {
 struct Clerk {
     host: Arc<Host>,
     errands: Receiver<Errand>,
-    taken: Arc<AtomicU64>,
 }
 
 impl Clerk {
@@ -185,15 +175,8 @@ impl Clerk {
     fn answer(&self, asked: Handshake, shelf: &Shelf) -> Result<(Handshake, OwnedFd)> {
         match asked {
             Handshake::Outbox { bytes } => {
-                let all = self.taken.load(Ordering::Relaxed).saturating_add(bytes.0);
-                if all > OUTBOXES_MAX.0 {
-                    let detail =
-                        format!("outboxes of {} for all clients; accepted are {OUTBOXES_MAX}", Bytes(all));
-                    return Err(Error::new(Kind::Full, "stream.produce", detail));
-                }
                 let segment = shelf.fill(bytes)?;
                 let fd = segment.fd().try_clone_to_owned().map_err(|e| Error::io("stream.produce", e))?;
-                self.taken.fetch_add(segment.bytes().0, Ordering::Relaxed);
                 Ok((Handshake::Descriptor { bytes: segment.bytes() }, fd))
             }
             Handshake::Segment { place, event } => {

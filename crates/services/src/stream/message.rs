@@ -136,6 +136,8 @@ pub enum Request {
         topic: Name,
         /// The consumer's name.
         consumer: Name,
+        /// Where nobody else takes part, forget the consumer with all that it has acknowledged.
+        forget: bool,
     },
     /// Give up waiting.
     Cancel {

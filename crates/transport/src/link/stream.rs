@@ -136,6 +136,15 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether there is something to receive, or the end, within so long.
+    pub fn readable(&self, within: Nanos) -> bool {
+        use rustix::event::{poll, PollFd, PollFlags, Timespec};
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN | PollFlags::RDHUP)];
+        let within = within.min(Patience::SLICE).0;
+        let timeout = Timespec { tv_sec: 0, tv_nsec: within as _ };
+        poll(&mut fds, Some(&timeout)).is_ok_and(|ready| ready > 0)
+    }
+
     /// Whether the other end has closed.
     pub fn ended(&self) -> bool {
         use rustix::event::{poll, PollFd, PollFlags, Timespec};

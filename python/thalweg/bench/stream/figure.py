@@ -15,6 +15,7 @@ Row = dict[str, Any]
 
 _COLOURS = {
     "thalweg": "#0b5fa5",
+    "thalweg-memory": "#3f9bd8",
     "thalweg-files": "#7cc0ec",
     "kafka": "#444444",
     "redis": "#c8342f",

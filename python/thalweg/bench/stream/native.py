@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +18,16 @@ _COMPILE_S = 120.0
 
 @dataclass(frozen=True)
 class Source:
-    """A program: its file in ``programs`` or anywhere by its whole path, its header and libraries, how to get them."""
+    """A program: its file in ``programs`` or anywhere by its whole path, its header and libraries, how to get them.
+
+    ``search`` says with which options more the compiler finds them, where it does not by itself.
+    """
 
     file: str
     header: str
     libraries: tuple[str, ...]
-    package: str
+    install: str
+    search: Callable[[], Sequence[str]] = tuple
 
 
 def missing(source: Source) -> str | None:
@@ -31,12 +36,12 @@ def missing(source: Source) -> str | None:
     if compiler is None:
         return "there is no C compiler; install gcc, or set CC"
     done = subprocess.run(
-        [compiler, "-fsyntax-only", "-include", source.header, "-x", "c", os.devnull],
+        [compiler, *source.search(), "-fsyntax-only", "-include", source.header, "-x", "c", os.devnull],
         capture_output=True,
         timeout=_COMPILE_S,
     )
     if done.returncode:
-        return f"{compiler} does not find {source.header}; install it (Debian: apt-get install {source.package})"
+        return f"{compiler} does not find {source.header}; install it ({source.install})"
     return None
 
 
@@ -60,6 +65,7 @@ def compiled(source: Source, folder: Path) -> Path:
                 "-o",
                 str(program),
                 *libraries,
+                *source.search(),
             ],
             capture_output=True,
             text=True,

@@ -53,7 +53,6 @@ class NativeTransport(StreamTransport):
         retentions=("age", "size", "acknowledged"),
         survives_restart=True,
         exclusive_partitions=False,
-        data_bytes_max=OUTBOX_BYTES - (1 << 20),
     )
 
     def __init__(self, address: str | None, *, name: str, token: str | None, timeout_s: float) -> None:
@@ -63,9 +62,11 @@ class NativeTransport(StreamTransport):
         self._driver = _native.StreamDriver(address, name=name, token=token, timeout_s=timeout_s)
 
     def create(self, topic: str, definition: TopicDefinition) -> None:
-        rules = [json.dumps(rule) for rule in (definition.validator, definition.selector, definition.serializer)]
+        validator, selector, serializer = map(
+            json.dumps, (definition.validator, definition.selector, definition.serializer)
+        )
         partitions = [_encoded(partition) for partition in definition.partitions]
-        self._driver.create(topic, partitions, *rules, self._timeout_s)
+        self._driver.create(topic, partitions, validator, selector, serializer, self._timeout_s)
 
     def delete(self, topic: str) -> None:
         self._driver.delete(topic, self._timeout_s)
@@ -238,20 +239,20 @@ class NativeConsumer(TransportConsumer):
         if events is None:
             return None
         blob, ends = events.metadata()
-        metadata = Packed(memoryview(blob), ends)
+        metadata = Packed(blob.data, ends)
         if events.apart:
             data_ends = events.data_ends()
             bounds = Packed(b"", data_ends, _ALIGN)
             data = self._read_all(events, data_ends) if self._whole else None
             return _NativeBatch(events.partition, events.first, metadata, bounds.sizes, data, events)
         blob, data_ends = events.data()
-        data = Packed(memoryview(blob), data_ends, _ALIGN)
+        data = Packed(blob.data, data_ends, _ALIGN)
         return _NativeBatch(events.partition, events.first, metadata, data.sizes, data, events)
 
     def _read_all(self, events: _native.StreamEvents, ends: Any) -> Packed:
         buffer = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
         self._consumer.read_all(events, buffer, self._timeout_s)
-        return Packed(memoryview(buffer), ends, _ALIGN)
+        return Packed(buffer.data, ends, _ALIGN)
 
     def read(self, batch: RawBatch, number: int, ranges: Sequence[tuple[int, int]], into: memoryview) -> None:
         if not isinstance(batch, _NativeBatch):
@@ -270,6 +271,8 @@ class NativeConsumer(TransportConsumer):
             if partition not in known:
                 raise InvalidError(f"seek: partition {partition}, which is not held; held are {sorted(known)}")
             to = known[partition][0 if to == "first" else 1]
+        if to < 0 or partition < 0:
+            raise InvalidError(f"seek: event {to} of partition {partition}; accepted are numbers of at least 0")
         self._consumer.seek(partition, to, self._timeout_s)
 
     def held(self) -> Mapping[int, Held]:
@@ -277,8 +280,14 @@ class NativeConsumer(TransportConsumer):
         return {number: Held(acknowledged, end) for number, acknowledged, _, _, end in positions}
 
     def close(self) -> None:
+        self._leave(False)
+
+    def forget(self) -> None:
+        self._leave(True)
+
+    def _leave(self, forget: bool) -> None:
         with contextlib.suppress(ThalwegError):  # a server that is gone has nobody waiting for the partitions
-            self._consumer.close(self._timeout_s)
+            self._consumer.close(forget, self._timeout_s)
 
 
 def _array(blob: Buffer) -> Any:

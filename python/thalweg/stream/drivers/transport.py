@@ -204,6 +204,10 @@ class TransportConsumer(ABC):
     def close(self) -> None:
         """Store what was acknowledged, let other members have the partitions, wake a `pull`. Again: does nothing."""
 
+    def forget(self) -> None:
+        """Close, and forget the name with what it acknowledged where the technology can and no other member has it."""
+        self.close()
+
 
 class StreamTransport(ABC):
     """One connection. Names and definitions are checked, against the capabilities too, before they come here.

@@ -2,7 +2,7 @@
 
 use super::super::message::{Begin, Held, Place, Reply, Request};
 use super::events::Events;
-use super::link::{unexpected, Link, Source};
+use super::link::{unexpected, Connect, Link, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,10 @@ use thalweg_transport::link::{now, Patience};
 
 /// About so many bytes are read at a time.
 const READ: u64 = 512 << 10;
+/// So long it is tried to connect again after the link broke.
+const RECOVER: Nanos = Nanos(5_000_000_000);
+/// And so often.
+const AGAIN: Nanos = Nanos(50_000_000);
 /// The longest that the service is asked to wait for events.
 const POLL: Nanos = Nanos(20_000_000_000);
 
@@ -60,11 +64,16 @@ struct State {
     turn: u32,
     /// Memory to be used again.
     spare: Option<Arc<Chunk>>,
+    /// What was acknowledged last: partition, and the number behind.
+    told: Option<(u32, u64)>,
+    /// Since when the link is broken.
+    lost: Option<Nanos>,
 }
 
 /// A member of a named consumer.
 pub struct Consumer {
-    link: Arc<dyn Link>,
+    connect: Connect,
+    link: Mutex<Arc<dyn Link>>,
     topic: Name,
     options: ConsumerOptions,
     /// Held by who pulls, also while it waits.
@@ -79,18 +88,67 @@ impl Consumer {
     /// # Errors
     /// `NotFound` for a topic that is not there, or what the link says.
     pub fn join(
-        link: Arc<dyn Link>,
+        connect: Connect,
         topic: Name,
         options: ConsumerOptions,
         patience: Patience<'_>,
     ) -> Result<Consumer> {
-        let ConsumerOptions { name, only, begin } = options.clone();
-        let ask = Request::Join { topic: topic.clone(), consumer: name, only, begin };
-        let news = link.ask(ask, patience)?;
+        let link = Mutex::new(connect(patience)?);
         let (pulling, state, closed) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        let consumer = Consumer { link, topic, options, pulling, state, closed };
+        let consumer = Consumer { connect, link, topic, options, pulling, state, closed };
+        let news = consumer.link().ask(consumer.joining(), patience)?;
         consumer.take(&mut consumer.lock(), news)?;
         Ok(consumer)
+    }
+
+    fn joining(&self) -> Request {
+        let ConsumerOptions { name, only, begin } = self.options.clone();
+        Request::Join { topic: self.topic.clone(), consumer: name, only, begin }
+    }
+
+    fn link(&self) -> Arc<dyn Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The link broke: connects again, as long as the patience lasts, and goes on where it was; false when nobody answered yet.
+    ///
+    /// # Errors
+    /// `e` when nobody has answered for long, or why it cannot join.
+    fn rejoin(&self, e: Error, patience: Patience<'_>) -> Result<bool> {
+        let deadline = now().after(patience.within);
+        let lost = *self.lock().lost.get_or_insert_with(now);
+        while now() < lost.after(RECOVER) && !self.closed.load(Ordering::Relaxed) {
+            let left = deadline.since(now());
+            let joined = (self.connect)(Patience { within: left.max(AGAIN), ..patience })
+                .and_then(|link| Ok((link.ask(self.joining(), patience)?, link)));
+            match joined {
+                Ok((news, link)) => {
+                    *self.link.lock().unwrap_or_else(PoisonError::into_inner) = link.clone();
+                    let mut state = self.lock();
+                    state.lost = None;
+                    self.take(&mut state, news)?;
+                    for (partition, lane) in &mut state.lanes {
+                        lane.source = link.source(&self.place(*partition));
+                        lane.next = lane.next.min(lane.events.end);
+                        // What was acknowledged on the link that broke may not have arrived.
+                        link.tell(self.acknowledging(*partition, lane.acknowledged.min(lane.events.end)));
+                    }
+                    return Ok(true);
+                }
+                Err(e) if !matches!(e.kind, Kind::Gone | Kind::Timeout) => return Err(e),
+                Err(_) if left <= AGAIN => return Ok(false),
+                Err(_) => {
+                    (patience.tick)()?;
+                    std::thread::sleep(AGAIN.duration());
+                }
+            }
+        }
+        Err(e)
+    }
+
+    fn acknowledging(&self, partition: u32, next: u64) -> Request {
+        let consumer = self.options.name.clone();
+        Request::Acknowledge { place: self.place(partition), consumer, next }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -110,7 +168,7 @@ impl Consumer {
                 next,
                 acknowledged: next,
                 events: events.clone(),
-                source: self.link.source(&self.place(partition)),
+                source: self.link().source(&self.place(partition)),
                 ahead: None,
             });
             lane.events = events;
@@ -136,10 +194,26 @@ impl Consumer {
             let behind = state.turn + 1;
             let order: Vec<u32> =
                 state.lanes.range(behind..).chain(state.lanes.range(..behind)).map(|(n, _)| *n).collect();
+            let mut broken = None;
             for partition in order {
-                if let Some(events) = self.read(&mut state, partition, most, patience)? {
-                    state.turn = partition;
-                    return Ok(Some(events));
+                match self.read(&mut state, partition, most, patience) {
+                    Ok(Some(events)) => {
+                        state.turn = partition;
+                        return Ok(Some(events));
+                    }
+                    Ok(None) => {}
+                    Err(e) if e.kind == Kind::Gone => {
+                        broken = Some(e);
+                        break;
+                    }
+                    Err(e) => return Err(e),
+                }
+            }
+            if let Some(e) = broken {
+                drop(state);
+                match self.rejoin(e, Patience { within: deadline.since(now()), ..patience })? {
+                    true => continue,
+                    false => return Ok(None),
                 }
             }
             let left = deadline.since(now());
@@ -155,7 +229,15 @@ impl Consumer {
                 true => Err(Error::new(Kind::Interrupted, "stream.pull", "the consumer was closed")),
                 false => (patience.tick)(),
             };
-            let asked = self.link.ask(poll, Patience { within: left.min(POLL), tick: &tick });
+            let asked = self.link().ask(poll, Patience { within: left.min(POLL), tick: &tick });
+            if let Err(e) = &asked {
+                if e.kind == Kind::Gone && !self.closed.load(Ordering::Relaxed) {
+                    match self.rejoin(e.clone(), Patience { within: deadline.since(now()), ..patience })? {
+                        true => continue,
+                        false => return Ok(None),
+                    }
+                }
+            }
             let mut state = self.lock();
             match asked {
                 Ok(news) => self.take(&mut state, news)?,
@@ -276,7 +358,7 @@ impl Consumer {
             return lane.source.data(&batch, wanted, into, patience);
         }
         // Another member holds the partition now; the data are there all the same.
-        self.link.source(&self.place(events.partition)).data(&batch, wanted, into, patience)
+        self.link().source(&self.place(events.partition)).data(&batch, wanted, into, patience)
     }
 
     /// All events of a partition before `next` need not be given to this name again; a lower number changes nothing.
@@ -284,13 +366,11 @@ impl Consumer {
     /// # Errors
     /// `Gone` when the service is.
     pub fn acknowledge(&self, partition: u32, next: u64) -> Result<()> {
-        self.link.alive()?;
-        self.link.tell(Request::Acknowledge {
-            place: self.place(partition),
-            consumer: self.options.name.clone(),
-            next,
-        });
-        if let Some(lane) = self.lock().lanes.get_mut(&partition) {
+        self.link().alive()?;
+        self.link().tell(self.acknowledging(partition, next));
+        let mut state = self.lock();
+        state.told = Some((partition, next));
+        if let Some(lane) = state.lanes.get_mut(&partition) {
             lane.acknowledged = lane.acknowledged.max(next);
         }
         Ok(())
@@ -310,7 +390,7 @@ impl Consumer {
             return Err(Error::new(Kind::Invalid, "stream.seek", detail));
         }
         (lane.next, lane.ahead) = (next, None);
-        lane.source = self.link.source(&self.place(partition));
+        lane.source = self.link().source(&self.place(partition));
         Ok(())
     }
 
@@ -320,7 +400,7 @@ impl Consumer {
     /// As `seek`.
     pub fn seek_time(&self, partition: u32, time: Nanos, patience: Patience<'_>) -> Result<()> {
         self.lane(&mut self.lock(), partition)?;
-        let next = self.link.first_since(&self.place(partition), time, patience)?;
+        let next = self.link().first_since(&self.place(partition), time, patience)?;
         self.seek(partition, next, patience)
     }
 
@@ -342,7 +422,7 @@ impl Consumer {
             known: Vec::new(),
             within: patience.within.min(POLL),
         };
-        let news = self.link.ask(poll, patience)?;
+        let news = self.link().ask(poll, patience)?;
         self.take(&mut self.lock(), news)
     }
 
@@ -363,24 +443,32 @@ impl Consumer {
         Ok(state.lanes.iter().map(position).collect())
     }
 
-    /// Leaves, and wakes who pulls; what was acknowledged is remembered when this returns.
+    /// Leaves, and wakes who pulls; what was acknowledged is remembered when this returns. With `forget` the name is forgotten
+    /// with all that it has acknowledged, where no other member has it.
     ///
     /// # Errors
     /// What the link says.
-    pub fn close(&self, patience: Patience<'_>) -> Result<()> {
+    pub fn close(&self, forget: bool, patience: Patience<'_>) -> Result<()> {
         if self.closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let leave = Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone() };
-        self.link.ask(leave, patience).map(drop)
+        // What is remembered is remembered in order: when the last is, all is.
+        let last = self.lock().told.take().filter(|_| !forget);
+        if let Some((partition, next)) = last {
+            self.link().ask(self.acknowledging(partition, next), patience)?;
+        }
+        self.link().ask(self.leaving(forget), patience).map(drop)
+    }
+
+    fn leaving(&self, forget: bool) -> Request {
+        Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone(), forget }
     }
 }
 
 impl Drop for Consumer {
     fn drop(&mut self) {
         if !self.closed.swap(true, Ordering::Relaxed) {
-            let leave = Request::Leave { topic: self.topic.clone(), consumer: self.options.name.clone() };
-            self.link.tell(leave);
+            self.link().tell(self.leaving(false));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::definition::{Partition, Topic};
 use super::super::message::{Reply, Request, PROTOCOL};
 use super::consumer::{Consumer, ConsumerOptions};
-use super::link::{unexpected, Link};
+use super::link::{unexpected, Connect, Link};
 use super::node::Node;
 use super::producer::{Producer, ProducerOptions};
 use super::remote::Remote;
@@ -155,9 +155,7 @@ impl Driver {
         patience: Patience<'_>,
     ) -> Result<Producer> {
         let (described, _) = self.describe(topic.clone(), patience)?;
-        let (address, identity) = (self.address.clone(), self.identity.clone());
-        let connect = Box::new(move |patience: Patience<'_>| link(&address, &identity, patience));
-        Producer::new(topic, described.partitions.len(), options, connect, patience)
+        Producer::new(topic, described.partitions.len(), options, self.connecting(), patience)
     }
 
     /// A member of a named consumer, over a link of its own.
@@ -171,6 +169,12 @@ impl Driver {
         patience: Patience<'_>,
     ) -> Result<Consumer> {
         self.link()?;
-        Consumer::join(link(&self.address, &self.identity, patience)?, topic, options, patience)
+        Consumer::join(self.connecting(), topic, options, patience)
+    }
+
+    /// Makes links of their own.
+    fn connecting(&self) -> Connect {
+        let (address, identity) = (self.address.clone(), self.identity.clone());
+        Box::new(move |patience: Patience<'_>| link(&address, &identity, patience))
     }
 }

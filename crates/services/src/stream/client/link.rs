@@ -46,6 +46,9 @@ pub trait Link: Send + Sync {
     fn alive(&self) -> Result<()>;
 }
 
+/// Makes a new link to the same service.
+pub type Connect = Box<dyn Fn(Patience<'_>) -> Result<Arc<dyn Link>> + Send + Sync>;
+
 /// Reads the events of one partition.
 pub trait Source: Send {
     /// Batches from the one on that holds event `wanted`, those before event `until`, which is there: about `most` bytes, at

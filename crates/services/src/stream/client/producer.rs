@@ -1,9 +1,9 @@
 //! A producer: gathers events into batches, has several under way, and sends again what got lost.
 
 use super::super::message::{Batch, Place, Reply, Request};
-use super::link::Link;
+use super::link::{Connect, Link};
 use super::outbox::Room;
-use super::promise::{Promise, Pushed, PushedMany};
+use super::promise::{Gatherer, Promise, Pushed, PushedMany};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::base::Name;
@@ -73,9 +73,6 @@ impl Default for ProducerOptions {
     }
 }
 
-/// Makes a new link to the same service.
-pub type Connect = Box<dyn Fn(Patience<'_>) -> Result<Arc<dyn Link>> + Send + Sync>;
-
 /// Bytes of many events, one behind the other, and where each ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
@@ -100,10 +97,13 @@ impl Column<'_> {
     }
 }
 
-#[derive(Default)]
 struct Lane {
     open: Body,
     promise: Arc<Promise>,
+    /// Somebody waits for what is being gathered.
+    urged: bool,
+    /// A huge event is under way over a link of its own: all else waits for it.
+    held: bool,
     sequence: u64,
     heard: u64,
     /// Batches that are not answered yet.
@@ -144,6 +144,7 @@ struct Shared {
     number: u64,
     options: ProducerOptions,
     connect: Connect,
+    me: Weak<Shared>,
 }
 
 /// A producer of one topic. Pushing does not wait for the service while there is room.
@@ -205,7 +206,7 @@ impl Producer {
             link: Some(link),
             room: Room::new(outbox.bytes().0),
             outbox,
-            lanes: (0..partitions).map(|_| Lane::default()).collect(),
+            lanes: Vec::new(),
             flights: BTreeMap::new(),
             next: 1,
             closed: false,
@@ -214,14 +215,16 @@ impl Producer {
             kept: Vec::new(),
         };
         let number = u64::from_ne_bytes(number);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new_cyclic(|me| Shared {
             state: Mutex::new(state),
             changed: Condvar::new(),
             topic,
             number,
             options,
             connect,
+            me: me.clone(),
         });
+        shared.lock().lanes = (0..partitions as u32).map(|n| Lane::new(shared.promise(n))).collect();
         let weak = Arc::downgrade(&shared);
         let thread = std::thread::Builder::new().name("thalweg-replies".into());
         thread.spawn(move || replies(&weak)).map_err(|e| Error::io("stream.producer", e))?;
@@ -259,14 +262,8 @@ impl Producer {
             rest.fill(0);
         };
         let load = Load { content, write: &write };
-        let most = self.shared.options.outbox.0;
-        if load.bytes() > most {
-            let detail = format!(
-                "an event of {} of data; accepted are at most {}",
-                Bytes(data),
-                Bytes(most.saturating_sub(load.bytes() - data))
-            );
-            return Err(Error::new(Kind::Full, "stream.push", detail));
+        if load.bytes() > self.shared.options.outbox.0 {
+            return self.push_huge(partition, &load, patience);
         }
         self.shared.wait_until(patience, |shared, state| {
             shared.usable(state, partition)?;
@@ -274,7 +271,7 @@ impl Producer {
                 if !shared.send_open(state, partition) {
                     return Ok(None);
                 }
-                let promise = Arc::new(Promise::default());
+                let promise = shared.promise(partition);
                 let sent = shared.post(state, partition, &load, promise.clone());
                 return Ok(sent.then_some(Pushed { batch: promise, partition, at: 0 }));
             }
@@ -291,6 +288,35 @@ impl Producer {
             }
             Ok(Some(pushed))
         })
+    }
+
+    /// Appends an event that is larger than the outbox, over a link of its own, and waits for its end.
+    fn push_huge(&self, partition: u32, load: &Load<'_>, patience: Patience<'_>) -> Result<Pushed> {
+        let deadline = now().after(patience.within);
+        let (promise, batch) = self.shared.wait_until(patience, |shared, state| {
+            shared.usable(state, partition)?;
+            if !shared.send_open(state, partition) {
+                return Ok(None);
+            }
+            let lane = &mut state.lanes[partition as usize];
+            if lane.posted > 0 || lane.held || lane.again.is_some() {
+                return Ok(None);
+            }
+            lane.held = true;
+            let promise = shared.promise(partition);
+            Ok(Some((promise, shared.batch(lane, load, 0))))
+        })?;
+        let outcome = self.shared.append_huge(partition, batch, load, deadline, patience);
+        let mut state = self.shared.lock();
+        let lane = &mut state.lanes[partition as usize];
+        lane.held = false;
+        if outcome.is_ok() {
+            lane.sequence += 1;
+            lane.heard = lane.sequence;
+        }
+        promise.keep(outcome.clone());
+        self.shared.tell(state);
+        outcome.map(|_| Pushed { batch: promise, partition, at: 0 })
     }
 
     fn short(&self, metadata: usize) -> Result<u32> {
@@ -349,18 +375,19 @@ impl Producer {
             let content = rows.content(|n| self.short(n))?;
             let write = |into: &mut [u8], apart: bool| rows.write(&content, into, apart);
             let load = Load { content, write: &write };
-            if load.bytes() > self.shared.options.outbox.0 {
-                let most = self.shared.options.outbox;
-                let detail = format!("an event of {}; accepted are at most {most}", Bytes(load.bytes()));
-                return Err(Error::new(Kind::Full, "stream.push", detail));
-            }
             let left = Patience { within: deadline.since(now()), ..patience };
+            if load.bytes() > self.shared.options.outbox.0 {
+                let pushed = self.push_huge(partition, &load, left)?;
+                many.batches.push((pushed.batch, 1));
+                from = to;
+                continue;
+            }
             let promise = self.shared.wait_until(left, |shared, state| {
                 shared.usable(state, partition)?;
                 if !shared.send_open(state, partition) {
                     return Ok(None);
                 }
-                let promise = Arc::new(Promise::default());
+                let promise = shared.promise(partition);
                 Ok(shared.post(state, partition, &load, promise.clone()).then_some(promise))
             })?;
             many.batches.push((promise, (to - from) as u32));
@@ -482,7 +509,38 @@ impl Rows<'_> {
     }
 }
 
+impl Lane {
+    fn new(promise: Arc<Promise>) -> Lane {
+        Lane {
+            open: Body::default(),
+            promise,
+            urged: false,
+            held: false,
+            sequence: 0,
+            heard: 0,
+            posted: 0,
+            again: None,
+            pause: Nanos(0),
+        }
+    }
+}
+
+impl Gatherer for Shared {
+    fn urge(&self, partition: u32) {
+        let mut state = self.lock();
+        if state.lanes.get(partition as usize).is_some_and(|lane| lane.open.content().records > 0) {
+            state.lanes[partition as usize].urged = true;
+            self.send_open(&mut state, partition);
+        }
+    }
+}
+
 impl Shared {
+    fn promise(&self, partition: u32) -> Arc<Promise> {
+        let me: Weak<Shared> = self.me.clone();
+        Arc::new(Promise::new(me, partition))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -493,7 +551,7 @@ impl Shared {
         patience: Patience<'_>,
         attempt: impl Fn(&Shared, &mut State) -> Result<Option<T>>,
     ) -> Result<T> {
-        let deadline = now().after(patience.within);
+        let mut deadline = None;
         let mut state = self.lock();
         loop {
             let tried = attempt(self, &mut state);
@@ -501,7 +559,7 @@ impl Shared {
                 drop(state);
                 return done;
             }
-            let left = deadline.since(now());
+            let left = deadline.get_or_insert_with(|| now().after(patience.within)).since(now());
             if left == Nanos(0) {
                 let detail = format!(
                     "{} batches of topic \"{}\" are under way since {}; the service does not keep up, or wait longer",
@@ -569,7 +627,8 @@ impl Shared {
         lane.open = open;
         if sent {
             lane.open.clear();
-            lane.promise = Arc::default();
+            lane.promise = self.promise(partition);
+            lane.urged = false;
         }
         sent
     }
@@ -578,7 +637,7 @@ impl Shared {
     fn post(&self, state: &mut State, partition: u32, load: &Load<'_>, promise: Arc<Promise>) -> bool {
         let Some(link) = state.link.clone() else { return false };
         let lane = &state.lanes[partition as usize];
-        if state.flights.len() >= self.options.batches || lane.again.is_some() {
+        if state.flights.len() >= self.options.batches || lane.again.is_some() || lane.held {
             return false;
         }
         let (bytes, apart) = (load.bytes(), load.apart());
@@ -586,18 +645,9 @@ impl Shared {
         let Ok(start) = state.outbox.at(at, Bytes(bytes)) else { return false };
         // SAFETY: the room is this batch's alone until it is given back, and the segment lives as long as the state.
         (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) }, apart);
-        let Content { records, metadata, data } = load.content;
+        let records = load.content.records;
         let lane = &mut state.lanes[partition as usize];
-        let batch = Batch {
-            producer: self.number,
-            sequence: lane.sequence,
-            heard: lane.heard,
-            events: records,
-            metadata_bytes: metadata,
-            data_bytes: data,
-            apart,
-            at,
-        };
+        let batch = self.batch(lane, load, at);
         lane.sequence += u64::from(records);
         lane.posted += 1;
         let id = state.next;
@@ -607,6 +657,51 @@ impl Shared {
         // A link that broke is noticed by who takes the replies; then all is sent again.
         let _ = link.send(id, &self.request(partition, batch), Patience::of(Nanos(100_000_000)));
         true
+    }
+
+    fn batch(&self, lane: &Lane, load: &Load<'_>, at: u64) -> Batch {
+        let Content { records, metadata, data } = load.content;
+        Batch {
+            producer: self.number,
+            sequence: lane.sequence,
+            heard: lane.heard,
+            events: records,
+            metadata_bytes: metadata,
+            data_bytes: data,
+            apart: load.apart(),
+            at,
+        }
+    }
+
+    /// Has a batch appended over a link of its own, whose outbox is as large as it; the number of its first event.
+    fn append_huge(
+        &self,
+        partition: u32,
+        batch: Batch,
+        load: &Load<'_>,
+        deadline: Nanos,
+        patience: Patience<'_>,
+    ) -> Result<u64> {
+        let left = || Patience { within: deadline.since(now()), ..patience };
+        let link = (self.connect)(left())?;
+        let bytes = Bytes(load.bytes());
+        let outbox = link.outbox(bytes, left())?;
+        let start = outbox.at(0, bytes)?;
+        // SAFETY: nobody else knows of this memory, which has so many bytes.
+        (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes.0 as usize) }, load.apart());
+        let mut pause = AGAIN;
+        loop {
+            link.send(1, &self.request(partition, batch), left())?;
+            match link.next(left())?.1 {
+                Reply::Produced(first) => return Ok(first),
+                Reply::Failed(e) if e.kind.may_retry() && deadline > now().after(pause) => {
+                    std::thread::sleep(pause.duration());
+                    pause = Nanos((pause.0 * 2).min(AGAIN_MAX.0));
+                }
+                Reply::Failed(e) => return Err(e),
+                other => return Err(super::link::unexpected(&other)),
+            }
+        }
     }
 
     fn request(&self, partition: u32, batch: Batch) -> Request {
@@ -633,12 +728,14 @@ impl Shared {
             other => flight.refuse(super::link::unexpected(&other), &mut state.lanes[partition as usize]),
         }
         self.settle(state, partition);
-        if state.lanes[partition as usize].posted == 0 && self.options.batch == BatchSize::Adaptive {
-            self.send_open(state, partition);
-        }
-        for partition in 0..state.lanes.len() as u32 {
-            if self.is_full(&state.lanes[partition as usize].open) {
-                self.send_open(state, partition);
+        // Every partition has its turn, the one that was answered last.
+        let partitions = state.lanes.len() as u32;
+        for n in 1..=partitions {
+            let next = (partition + n) % partitions;
+            let lane = &state.lanes[next as usize];
+            let idle = self.options.batch == BatchSize::Adaptive && lane.posted == 0;
+            if idle || lane.urged || self.is_full(&lane.open) {
+                self.send_open(state, next);
             }
         }
     }
@@ -680,7 +777,7 @@ impl Shared {
         lane.sequence = lane.sequence.min(sequence);
         if self.options.ordering == Ordering::Strict && lane.open.content().records > 0 {
             lane.open.clear();
-            state.kept.push((std::mem::take(&mut lane.promise), Err(e.clone())));
+            state.kept.push((std::mem::replace(&mut lane.promise, self.promise(partition)), Err(e.clone())));
         }
         state.trouble.get_or_insert_with(|| e.clone());
     }
@@ -771,7 +868,7 @@ impl Shared {
             let lane = &mut state.lanes[partition as usize];
             if lane.open.content().records > 0 {
                 lane.open.clear();
-                let promise = std::mem::take(&mut lane.promise);
+                let promise = std::mem::replace(&mut lane.promise, self.promise(partition));
                 state.kept.push((promise, Err(e.clone())));
             }
         }

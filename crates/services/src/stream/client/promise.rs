@@ -1,7 +1,7 @@
 //! What becomes of events that were pushed.
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience};
 
@@ -13,14 +13,32 @@ struct State {
     callbacks: Vec<Callback>,
 }
 
+/// Who gathers a batch, and sends it sooner when somebody waits for it.
+pub trait Gatherer: Send + Sync {
+    /// Somebody waits for what has been gathered for `partition`.
+    fn urge(&self, partition: u32);
+}
+
 /// What becomes of a batch: the number of its first event, or an error.
-#[derive(Default)]
 pub struct Promise {
     state: Mutex<State>,
     kept: Condvar,
+    gatherer: Weak<dyn Gatherer>,
+    partition: u32,
 }
 
 impl Promise {
+    /// Of a batch that `gatherer` gathers for `partition`.
+    pub fn new(gatherer: Weak<dyn Gatherer>, partition: u32) -> Promise {
+        Promise { state: Mutex::default(), kept: Condvar::new(), gatherer, partition }
+    }
+
+    fn urge(&self) {
+        if let Some(gatherer) = self.gatherer.upgrade() {
+            gatherer.urge(self.partition);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,7 +67,8 @@ impl Promise {
         let mut state = self.lock();
         if state.outcome.is_none() {
             state.callbacks.push(call);
-            return;
+            drop(state);
+            return self.urge();
         }
         drop(state);
         call();
@@ -58,6 +77,10 @@ impl Promise {
     /// Waits for it.
     pub fn wait(&self, patience: Patience<'_>) -> Result<u64> {
         let deadline = now().after(patience.within);
+        if let Some(outcome) = self.outcome() {
+            return outcome;
+        }
+        self.urge();
         let mut state = self.lock();
         loop {
             if let Some(outcome) = &state.outcome {

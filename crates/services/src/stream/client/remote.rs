@@ -17,6 +17,9 @@ const GRACE: Nanos = Nanos(5_000_000_000);
 /// Nothing moves for so long within a message: the other end is gone.
 const STALL: Nanos = Nanos(30_000_000_000);
 
+/// Data are fetched so many bytes at a time; a multiple of what has one check.
+const PIECE: u64 = 32 << 20;
+
 /// A link to a service on another node.
 #[derive(Clone)]
 pub struct Remote(Arc<Shared>);
@@ -135,8 +138,12 @@ pub fn bulk_bytes(batch: &Batch) -> u64 {
 
 impl Post<Reply> for Shared {
     fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
+        if !self.stream.readable(patience.within) {
+            return Err(Error::new(Kind::Timeout, "stream", "no reply in time"));
+        }
         let mut frame = Vec::new();
-        self.stream.receive(&mut frame, patience)?;
+        // What has begun to come comes as a whole.
+        self.stream.receive(&mut frame, Patience { within: STALL, ..patience })?;
         match decode::<RemoteReply>(&frame)? {
             (id, RemoteReply::Answer(reply)) => Ok(Some((id, reply))),
             (id, RemoteReply::Failed(e)) => Ok(Some((id, Reply::Failed(e)))),
@@ -244,11 +251,25 @@ impl Source for Far {
         into: &mut [u8],
         patience: Patience<'_>,
     ) -> Result<()> {
-        let ask = RemoteRequest::Data { place: self.place.clone(), event: entry.header.first, range };
-        self.link.fetch(&ask, patience, |reply, stream| match reply {
-            RemoteReply::Bytes(size) if size == into.len() as u64 => stream.bulk(into, Patience::of(STALL)),
-            RemoteReply::Failed(e) => Err(e),
-            other => Err(unexpected(&other)),
-        })
+        // A piece at a time, of whole chunks.
+        let mut at = range.start;
+        while at < range.end {
+            let end = (at / PIECE * PIECE + PIECE).min(range.end);
+            let (here, behind) = ((at - range.start) as usize, (end - range.start) as usize);
+            let Some(into) = into.get_mut(here..behind) else {
+                return Err(Error::new(Kind::Invalid, "stream.data", "a buffer that is too short"));
+            };
+            let ask =
+                RemoteRequest::Data { place: self.place.clone(), event: entry.header.first, range: at..end };
+            self.link.fetch(&ask, patience, |reply, stream| match reply {
+                RemoteReply::Bytes(size) if size == into.len() as u64 => {
+                    stream.bulk(into, Patience::of(STALL))
+                }
+                RemoteReply::Failed(e) => Err(e),
+                other => Err(unexpected(&other)),
+            })?;
+            at = end;
+        }
+        Ok(())
     }
 }

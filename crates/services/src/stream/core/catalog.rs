@@ -279,12 +279,7 @@ impl Streams {
             Request::Seek { place, consumer, next } => {
                 self.move_to(asker, place, consumer, next, true).map(|()| None)
             }
-            Request::Leave { topic, consumer } => {
-                let topic = self.topic(&topic)?;
-                let left = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
-                left.leave(asker.0, &topic.partitions, out);
-                Ok(Some(Reply::Done))
-            }
+            Request::Leave { topic, consumer, forget } => self.part(asker, &topic, &consumer, forget, out),
             Request::Cancel { request } => {
                 let consumers = self.topics.values_mut().flat_map(|topic| topic.consumers.values_mut());
                 consumers.for_each(|consumer| consumer.cancel(asker.0, request));
@@ -395,7 +390,8 @@ impl Streams {
         let Some(Topic { partitions, consumers, .. }) = self.topics.get_mut(&name) else { return };
         let Some(partition) = partitions.get_mut(id.partition as usize) else { return };
         let (before, opening) = (partition.events.end, partition.is_opening());
-        if !partition.done(now, number, outcome, out) {
+        let mut answers = Vec::new();
+        if !partition.done(now, number, outcome, &mut answers) {
             return;
         }
         partition.advance(now, &mut last, out);
@@ -403,6 +399,8 @@ impl Streams {
         if more {
             consumers.values_mut().for_each(|consumer| consumer.more(id.partition, partitions, out));
         }
+        // Who waits for events is told of them first: who made them has no hurry.
+        out.append(&mut answers);
         let all_open = !partitions.iter().any(Partition::is_opening);
         if opening {
             for (consumer, state) in consumers {

@@ -209,6 +209,11 @@ impl Consumer {
         was
     }
 
+    /// Whether nobody takes part.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// The topic is gone.
     pub fn removed(self, out: &mut Vec<Output>) {
         for (to, member) in self.members {

@@ -59,6 +59,29 @@ impl Streams {
         Ok(())
     }
 
+    pub(super) fn part(
+        &mut self,
+        asker: Asker,
+        name: &Name,
+        consumer: &Name,
+        forget: bool,
+        out: &mut Vec<Output>,
+    ) -> Result<Option<Reply>> {
+        let topic = self.topic(name)?;
+        let left = topic.consumers.get_mut(consumer).ok_or_else(|| no_consumer(consumer))?;
+        left.leave(asker.0, &topic.partitions, out);
+        if !forget || !left.is_empty() {
+            return Ok(Some(Reply::Done));
+        }
+        let Some(forgotten) = topic.consumers.remove(consumer) else { return Ok(Some(Reply::Done)) };
+        for partition in forgotten.positions.into_keys() {
+            let place = Place { topic: name.clone(), partition };
+            self.news.insert(Fact::Position(place, consumer.clone()), None);
+        }
+        self.wait_news.push((asker, Reply::Done));
+        Ok(None)
+    }
+
     pub(super) fn move_to(
         &mut self,
         asker: Asker,

@@ -12,6 +12,7 @@ from thalweg.errors import InvalidError
 #: Where each is, in the order in which they are measured and shown.
 SYSTEMS = {
     "thalweg": "thalweg.bench.stream.contenders.thalweg",
+    "thalweg-memory": "thalweg.bench.stream.contenders.thalweg",
     "thalweg-files": "thalweg.bench.stream.contenders.thalweg",
     "kafka": "thalweg.bench.stream.contenders.kafka",
     "redis": "thalweg.bench.stream.contenders.redis",

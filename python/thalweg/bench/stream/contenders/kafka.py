@@ -116,7 +116,7 @@ class Kafka(System):
 
     name = "kafka"
     library = ("confluent_kafka", "pip install confluent-kafka")
-    program = Source("kafka.c", "librdkafka/rdkafka.h", ("rdkafka",), "librdkafka-dev")
+    program = Source("kafka.c", "librdkafka/rdkafka.h", ("rdkafka",), "Debian: apt-get install librdkafka-dev")
 
     def missing(self) -> str | None:
         return kafka_jars.missing() or self.missing_for("python")
@@ -147,7 +147,8 @@ class Kafka(System):
         until = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                for answer in self._admin.list_offsets(asked).values():
+                self._admin.list_topics(topic, TURN_S)  # makes the client look again who leads the partitions
+                for answer in self._admin.list_offsets(asked, request_timeout=TURN_S).values():
                     answer.result(TIMEOUT_S)
                 return
             except KafkaException as error:

@@ -65,7 +65,7 @@ class Redis(System):
 
     name = "redis"
     library = ("redis", "pip install redis hiredis")
-    program = Source("redis.c", "hiredis/hiredis.h", ("hiredis",), "libhiredis-dev")
+    program = Source("redis.c", "hiredis/hiredis.h", ("hiredis",), "Debian: apt-get install libhiredis-dev")
 
     def missing(self) -> str | None:
         if shutil.which("redis-server") is None:

@@ -1,4 +1,4 @@
-"""Thalweg's streams through their Python face: served natively, and as plain files without a server."""
+"""Thalweg's streams: of a server, in its files or in its memory, and as plain files without a server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
+from thalweg.bench.stream.contenders import library
+from thalweg.bench.stream.native import Source
 from thalweg.bench.stream.order import Case, Durability, Order
 from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Consumer, Producer, System
 from thalweg.errors import WaitTimeoutError
@@ -62,6 +64,7 @@ class Files(System):
     library = ("thalweg.stream", "make setup")
 
     driver: ClassVar[str] = "files"
+    rest: ClassVar[str] = "files"
 
     def missing(self) -> str | None:
         there = find_spec("thalweg.stream") and find_spec(f"thalweg.stream.drivers.{self.driver}")
@@ -71,7 +74,7 @@ class Files(System):
         return f"files:{folder}"
 
     def create(self, address: str, topic: str, case: Case) -> None:
-        kept: dict[str, Any] = {"rest": "files", "durability": case.durability, "partitions": case.partitions}
+        kept: dict[str, Any] = {"rest": self.rest, "durability": case.durability, "partitions": case.partitions}
         with _connected(address) as driver:
             record = [["event", f"V{case.event_bytes}"]]
             driver.create_topic(topic, selector="explicit", serializer={"record": record}, **kept)
@@ -88,17 +91,26 @@ class Files(System):
 
 
 class Thalweg(Files):
-    """A server of this project's own."""
+    """A server of this project's own, its topics in files: written out when the kernel likes (`none`), or always."""
 
     name = "thalweg"
     driver = "native"
+    program = Source("thalweg_native.c", "thalweg.h", ("thalweg",), "make languages, or make install", library.options)
 
     def start(self, folder: Path, durability: Durability) -> str:
-        self._server = ServerManager("bench", "thalweg")
+        self._server = ServerManager("bench", {"type": "thalweg", "stream_folder": str(folder)})
         return str(self._server.start_server()["address"])
 
     def stop(self) -> None:
         self._server.stop_server()
 
 
-SYSTEMS = (Thalweg, Files)
+class Memory(Thalweg):
+    """The same server, its topics in memory."""
+
+    name = "thalweg-memory"
+    durabilities = ("none",)
+    rest = "memory"
+
+
+SYSTEMS = (Thalweg, Memory, Files)

@@ -83,7 +83,7 @@ class ZeroMq(System):
     durabilities = ("none",)
     most_partitions = 1
     library = ("zmq", "pip install pyzmq")
-    program = Source("zeromq.c", "zmq.h", ("zmq",), "libzmq3-dev")
+    program = Source("zeromq.c", "zmq.h", ("zmq",), "Debian: apt-get install libzmq3-dev")
 
     def start(self, folder: Path, durability: Durability) -> str:
         return f"ipc://@{new_namespace('bench')}"
