@@ -15,7 +15,8 @@ import pytest
 
 from left_behind import nothing_left
 from source_tree import ROOT
-from thalweg import stream
+from thalweg import ServerManager, stream
+from thalweg.servers import kafka_jars
 
 EXAMPLES = ROOT / "examples" / "streams"
 DEADLINE_S = 120
@@ -124,6 +125,29 @@ def test_provenance_has_every_step(driver, tmp_path, monkeypatch):
     assert all(0 < row["share"] < 1 for row in result["shares"])
     assert_is_picture(tmp_path / "shares.png")
     assert driver == "native" or topics_of(address[1]) == []
+
+
+@pytest.fixture(scope="module")
+def broker():
+    pytest.importorskip("confluent_kafka")
+    if problem := kafka_jars.missing():
+        pytest.skip(problem)
+    settings = {"message.max.bytes": "4000000"}
+    with ServerManager("examples", {"type": "kafka", "heap_bytes": 512 << 20, "settings": settings}) as server:
+        yield "kafka:{host}:{port}".format(**server.get_server_info())
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_an_example_runs_over_kafka(name, broker, tmp_path):
+    result = run(name, tmp_path, "--address", broker, *(("--systems", "stream") if name == "provenance" else ()))
+    assert result["address"] == broker
+    if name == "tekapp":
+        assert result["quality"][-1]["den"]["psnr_db"] > 14
+    elif name == "task_queue":
+        assert {row["tasks"] for row in result["latencies"]} == {10}
+    else:
+        assert result["record"]["steps"] == {"0": 15, "1": 15, "2": 15}
+    assert topics_of(broker) == []
 
 
 @pytest.mark.parametrize("name", SMALL)
