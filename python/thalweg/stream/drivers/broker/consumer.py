@@ -18,6 +18,7 @@ _ADAPTIVE_EVENTS = 10_000
 _POLL_S = 0.02
 _STORE_EVERY_S = 0.05
 _CALL_S = 10.0
+_AGAIN_S = 0.1
 
 
 class KafkaConsumer(TransportConsumer):
@@ -231,7 +232,7 @@ class KafkaConsumer(TransportConsumer):
             ) from None
 
     def _on_assign(self, consumer: Any, places: Sequence[Any]) -> None:
-        stored = consumer.committed(list(places), timeout=_CALL_S) if places else []
+        stored = self._committed(consumer, places) if places else []
         for place in stored:
             if place.offset >= 0:
                 self._acknowledged[place.partition] = place.offset
@@ -246,6 +247,20 @@ class KafkaConsumer(TransportConsumer):
         self._assigned = {place.partition for place in stored}
         self._paused = False
         self._ready.set()
+
+    def _committed(self, consumer: Any, places: Sequence[Any]) -> list[Any]:
+        """Return what is stored; a broker that has just started moves the group's coordinator once or twice."""
+        error = self._kafka.KafkaError
+        moving = {error.NOT_COORDINATOR, error.COORDINATOR_NOT_AVAILABLE, error.COORDINATOR_LOAD_IN_PROGRESS}
+        until = time.monotonic() + _CALL_S
+        while True:
+            try:
+                found: list[Any] = consumer.committed(list(places), timeout=_CALL_S)
+                return found
+            except self._kafka.KafkaException as met:
+                if met.args[0].code() not in moving or time.monotonic() > until:
+                    raise
+            time.sleep(_AGAIN_S)
 
     def _on_revoke(self, consumer: Any, places: Sequence[Any]) -> None:
         self._store(wait=True)
