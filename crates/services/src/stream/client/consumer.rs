@@ -13,7 +13,7 @@ use thalweg_transport::journal::{Chunk, Read};
 use thalweg_transport::link::{now, Patience};
 
 /// About so many bytes are read at a time.
-const READ: u64 = 512 << 10;
+const READ: u64 = 1 << 20;
 /// So long it is tried to connect again after the link broke.
 const RECOVER: Nanos = Nanos(5_000_000_000);
 /// And so often.

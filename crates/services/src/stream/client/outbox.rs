@@ -1,62 +1,40 @@
-//! Room for batches in an outbox: handed out around a ring, given back in any order.
-
-use std::collections::VecDeque;
+//! Room for batches in an outbox: the lowest place that is free, so that few pages are used and those stay in the caches.
 
 /// Batches begin at multiples of this.
 const ALIGN: u64 = 64;
-
-#[derive(Clone, Copy, Debug)]
-struct Taken {
-    at: u64,
-    end: u64,
-    free: bool,
-}
 
 /// The room in an outbox.
 #[derive(Debug)]
 pub struct Room {
     bytes: u64,
-    taken: VecDeque<Taken>,
+    /// Begin and end of what is taken, ascending. A producer has few batches under way.
+    taken: Vec<(u64, u64)>,
 }
 
 impl Room {
     /// Of so many bytes.
     pub fn new(bytes: u64) -> Room {
-        Room { bytes, taken: VecDeque::new() }
+        Room { bytes, taken: Vec::new() }
     }
 
     /// Takes `bytes`; where they begin, none when they are not free.
     pub fn take(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.max(1).checked_next_multiple_of(ALIGN)?;
-        let (tail, head) = match (self.taken.front(), self.taken.back()) {
-            (Some(first), Some(last)) => (first.at, last.end),
-            _ => (self.bytes, 0),
-        };
-        let empty = self.taken.is_empty();
-        // Behind the newest up to the end or the oldest, else from the start up to the oldest.
-        let at = if empty || head > tail {
-            match head.checked_add(bytes).is_some_and(|end| end <= self.bytes) {
-                true => head,
-                false if !empty && bytes <= tail => 0,
-                false => return None,
-            }
-        } else if head + bytes <= tail {
-            head
-        } else {
-            return None;
-        };
-        self.taken.push_back(Taken { at, end: at + bytes, free: false });
+        let mut at = 0;
+        let fits = |at: u64, until: u64| at.checked_add(bytes).is_some_and(|end| end <= until);
+        let gap = self.taken.iter().position(|(begin, end)| {
+            let found = fits(at, *begin);
+            at = if found { at } else { *end };
+            found
+        });
+        let place = gap.or_else(|| fits(at, self.bytes).then_some(self.taken.len()))?;
+        self.taken.insert(place, (at, at + bytes));
         Some(at)
     }
 
     /// Gives back what begins at `at`.
     pub fn give_back(&mut self, at: u64) {
-        if let Some(found) = self.taken.iter_mut().find(|taken| taken.at == at && !taken.free) {
-            found.free = true;
-        }
-        while self.taken.front().is_some_and(|taken| taken.free) {
-            self.taken.pop_front();
-        }
+        self.taken.retain(|(begin, _)| *begin != at);
     }
 }
 

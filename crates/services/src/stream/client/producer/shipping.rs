@@ -16,7 +16,7 @@ use thalweg_transport::link::{now, Patience};
 use thalweg_transport::memory::Segment;
 
 /// An adaptive batch is sent when it has so many bytes, however many are under way.
-pub(super) const TARGET: u64 = 256 << 10;
+pub(super) const TARGET: u64 = 512 << 10;
 /// The most events of a batch.
 pub(super) const EVENTS_MAX: u32 = 1 << 16;
 
