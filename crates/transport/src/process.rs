@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
+use thalweg_foundation::{Error, Kind, Result};
 
 static KNOWN: AtomicU32 = AtomicU32::new(0);
 
@@ -24,6 +25,21 @@ pub fn id() -> u32 {
         }
         known => known,
     }
+}
+
+/// That this is the process in which `what` was made; a forked child has none of its threads.
+///
+/// # Errors
+/// `Invalid` in another one.
+pub fn same(made_in: u32, operation: &str, what: &str) -> Result<()> {
+    let here = id();
+    if here == made_in {
+        return Ok(());
+    }
+    let detail = format!(
+        "this {what} was made in process {made_in} and cannot be used in process {here}, forked from it; make a new one"
+    );
+    Err(Error::new(Kind::Invalid, operation, detail))
 }
 
 #[cfg(test)]

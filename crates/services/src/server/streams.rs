@@ -60,7 +60,13 @@ struct Guest {
     deaf: Arc<AtomicBool>,
 }
 
-type Errand = (Handshake, Arc<Socket>, Arc<Shelf>);
+/// What a client asks beside its rings.
+struct Errand {
+    asked: Handshake,
+    socket: Arc<Socket>,
+    shelf: Arc<Shelf>,
+    deaf: Arc<AtomicBool>,
+}
 
 /// The service with what this node's clients need of it.
 pub(super) struct Streams {
@@ -89,10 +95,10 @@ impl Streams {
     /// Of `host`.
     pub fn new(host: Arc<Host>) -> Result<Streams> {
         let (errands, doing) = sync_channel(ERRANDS_MAX);
-        let clerk = Clerk { host: host.clone(), errands: doing };
+        let alarm = Arc::new(Bell::new()?);
+        let clerk = Clerk { host: host.clone(), alarm: alarm.clone(), errands: doing };
         let thread = std::thread::Builder::new().name("thalweg-files".into());
         thread.spawn(move || clerk.run()).map_err(|e| Error::io("server", e))?;
-        let alarm = Arc::new(Bell::new()?);
         Ok(Streams { host, alarm, guests: Mutex::default(), errands })
     }
 
@@ -138,9 +144,10 @@ impl Hosted for Streams {
     /// Whoever waits for a disk here would hold up all clients.
     fn packet(&self, from: PeerId, socket: &Arc<Socket>) -> Result<()> {
         let (asked, _) = Handshake::receive(socket)?;
-        let shelf = self.guests().get(&from).map(|guest| guest.shelf.clone()).unwrap_or_default();
+        let known = self.guests().get(&from).map(|guest| (guest.shelf.clone(), guest.deaf.clone()));
+        let Some((shelf, deaf)) = known else { return Ok(()) };
         let full = |_| Error::new(Kind::Full, "server", "more requests than a client makes");
-        self.errands.try_send((asked, socket.clone(), shelf)).map_err(full)
+        self.errands.try_send(Errand { asked, socket: socket.clone(), shelf, deaf }).map_err(full)
     }
 
     fn leave(&self, peer: PeerId) {
@@ -152,18 +159,25 @@ impl Hosted for Streams {
 /// Does what needs the disk.
 struct Clerk {
     host: Arc<Host>,
+    alarm: Arc<Bell>,
     errands: Receiver<Errand>,
 }
 
 impl Clerk {
     fn run(self) {
-        while let Ok((asked, socket, shelf)) = self.errands.recv() {
+        while let Ok(Errand { asked, socket, shelf, deaf }) = self.errands.recv() {
+            // The others have been waited for once already on account of this client.
+            if deaf.load(Ordering::Relaxed) {
+                continue;
+            }
             let sent = match self.answer(asked, &shelf) {
                 Ok((answer, fd)) => answer.send(&socket, &[fd.as_fd()]),
                 Err(e) => Handshake::Refused(e).send(&socket, &[]),
             };
-            // Who does not take it is noticed elsewhere.
-            drop(sent);
+            if sent.is_err() {
+                deaf.store(true, Ordering::Relaxed);
+                self.alarm.ring();
+            }
         }
     }
 

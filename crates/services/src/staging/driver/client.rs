@@ -294,15 +294,7 @@ impl Client {
     }
 
     pub(super) fn way(&self) -> Result<&Way> {
-        let here = process::id();
-        if here == self.made_in {
-            return Ok(&self.way);
-        }
-        let detail = format!(
-            "this client was made in process {} and cannot be used in process {here}, forked from it; make a new one",
-            self.made_in
-        );
-        Err(Error::new(Kind::Invalid, "stage", detail))
+        process::same(self.made_in, "stage", "client").map(|()| &self.way)
     }
 
     /// Asks the service directly.

@@ -11,6 +11,7 @@ use thalweg_foundation::base::Name;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::journal::{Chunk, Read};
 use thalweg_transport::link::{now, Patience};
+use thalweg_transport::process;
 
 /// About so many bytes are read at a time.
 const READ: u64 = 1 << 20;
@@ -80,6 +81,7 @@ pub struct Consumer {
     pulling: Mutex<()>,
     state: Mutex<State>,
     closed: AtomicBool,
+    made_in: u32,
 }
 
 impl Consumer {
@@ -95,7 +97,8 @@ impl Consumer {
     ) -> Result<Consumer> {
         let link = Mutex::new(connect(patience)?);
         let (pulling, state, closed) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
-        let consumer = Consumer { connect, link, topic, options, pulling, state, closed };
+        let consumer =
+            Consumer { connect, link, topic, options, pulling, state, closed, made_in: process::id() };
         let news = consumer.link().ask(consumer.joining(), patience)?;
         consumer.take(&mut consumer.lock(), news)?;
         Ok(consumer)
@@ -184,6 +187,7 @@ impl Consumer {
     /// # Errors
     /// `Corrupt` when events cannot be read: the call after it goes on behind them; `Gone`, `NotFound` when the topic is.
     pub fn pull(&self, most: u32, patience: Patience<'_>) -> Result<Option<Events>> {
+        process::same(self.made_in, "stream.pull", "consumer")?;
         let deadline = now().after(patience.within);
         let _one_at_a_time = self.pulling.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -467,7 +471,8 @@ impl Consumer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        if !self.closed.swap(true, Ordering::Relaxed) {
+        // A forked child's copy is not the member that its parent is.
+        if !self.closed.swap(true, Ordering::Relaxed) && process::id() == self.made_in {
             self.link().tell(self.leaving(false));
         }
     }

@@ -76,15 +76,7 @@ impl Driver {
     }
 
     fn link(&self) -> Result<&Arc<dyn Link>> {
-        let here = process::id();
-        if here == self.made_in {
-            return Ok(&self.link);
-        }
-        let detail = format!(
-            "this driver was made in process {} and cannot be used in process {here}, forked from it; make a new one",
-            self.made_in
-        );
-        Err(Error::new(Kind::Invalid, "stream", detail))
+        process::same(self.made_in, "stream", "driver").map(|()| &self.link)
     }
 
     fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {

@@ -19,6 +19,7 @@ use thalweg_foundation::base::Name;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::journal::{padded, write_front, Content};
 use thalweg_transport::link::{now, Patience};
+use thalweg_transport::process;
 
 /// An event with so many bytes is not gathered with others: it goes to the outbox at once.
 const LARGE: u64 = 64 << 10;
@@ -109,6 +110,7 @@ impl Producer {
             lanes: Vec::new(),
             flights: BTreeMap::new(),
             next: 1,
+            turn: 0,
             closed: false,
             failed: None,
             trouble: None,
@@ -122,6 +124,7 @@ impl Producer {
             number,
             options,
             connect,
+            made_in: process::id(),
             me: me.clone(),
         });
         shared.lock().lanes = (0..partitions as u32).map(|n| Lane::new(shared.promise(n))).collect();

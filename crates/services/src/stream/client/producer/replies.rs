@@ -35,10 +35,15 @@ impl Shared {
             other => flight.refuse(unexpected(&other), &mut state.lanes[partition as usize]),
         }
         self.settle(state, partition);
-        // Every partition has its turn, the one that was answered last.
+    }
+
+    /// Sends what has been gathered for partitions that have nothing under way, is full, or is waited for.
+    pub(super) fn send_waiting(&self, state: &mut State) {
+        // Every partition has its turn.
         let partitions = state.lanes.len() as u32;
-        for n in 1..=partitions {
-            let next = (partition + n) % partitions;
+        state.turn = (state.turn + 1) % partitions.max(1);
+        for n in 0..partitions {
+            let next = (state.turn + n) % partitions;
             let lane = &state.lanes[next as usize];
             let idle = self.options.batch == BatchSize::Adaptive && lane.posted == 0;
             if idle || lane.urged || self.is_full(&lane.open) {
@@ -248,6 +253,7 @@ pub(super) fn replies(shared: &Weak<Shared>) {
             next = link.next(Patience::of(Nanos(0)));
         }
         shared.resend(&mut state);
+        shared.send_waiting(&mut state);
         shared.tell(state);
     }
 }

@@ -14,6 +14,7 @@ use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::journal::{Body, Content};
 use thalweg_transport::link::{now, Patience};
 use thalweg_transport::memory::Segment;
+use thalweg_transport::process;
 
 /// An adaptive batch is sent when it has so many bytes, however many are under way.
 pub(super) const TARGET: u64 = 512 << 10;
@@ -52,6 +53,8 @@ pub(super) struct State {
     pub(super) lanes: Vec<Lane>,
     pub(super) flights: BTreeMap<u64, Flight>,
     pub(super) next: u64,
+    /// The partition whose turn it is.
+    pub(super) turn: u32,
     pub(super) closed: bool,
     pub(super) failed: Option<Error>,
     /// The first that failed since the last flush.
@@ -67,6 +70,7 @@ pub(super) struct Shared {
     pub(super) number: u64,
     pub(super) options: ProducerOptions,
     pub(super) connect: Connect,
+    pub(super) made_in: u32,
     pub(super) me: Weak<Shared>,
 }
 impl Lane {
@@ -139,6 +143,7 @@ impl Shared {
     }
 
     pub(super) fn usable(&self, state: &State, partition: u32) -> Result<()> {
+        process::same(self.made_in, "stream.push", "producer")?;
         if let Some(e) = &state.failed {
             return Err(e.clone());
         }
