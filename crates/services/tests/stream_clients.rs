@@ -352,3 +352,37 @@ fn errors_say_what_was_met() {
         driver.delete(name("errors"), soon()).unwrap();
     });
 }
+
+#[test]
+fn who_is_too_slow_for_retention_goes_on_with_what_is_left() {
+    both(|_, address| {
+        let driver = driver(address);
+        let retention = Retention { bytes: Some(Bytes(4 << 20)), ..Retention::default() };
+        let partition = Partition { rest: Rest::Memory, durability: Durability::None, retention };
+        let rule = || "null".to_string();
+        let topic_is =
+            Topic { partitions: vec![partition], validator: rule(), selector: rule(), serializer: rule() };
+        driver.create(name("short"), topic_is, soon()).unwrap();
+        let writer = producer(&driver, "short", BatchSize::Fixed(4));
+        let push = |numbers: std::ops::Range<u32>| {
+            numbers.for_each(|n| drop(writer.push(0, &n.to_le_bytes(), &[&[7; 20_000]], soon()).unwrap()));
+            writer.flush(soon()).unwrap();
+        };
+        push(0..8);
+        let reader = consumer(&driver, "short", "slow", Begin::First);
+        assert_eq!(reader.pull(1, soon()).unwrap().unwrap().first(), 0);
+        push(8..1000);
+        // Retention looks every second.
+        let begun = std::time::Instant::now();
+        while driver.describe(name("short"), soon()).unwrap().1[0].start < 100 {
+            assert!(begun.elapsed().as_secs() < 20, "retention never came");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            push(1000..1004);
+        }
+        let got = all(&reader);
+        let numbers: Vec<u64> = got.iter().map(|event| event.1).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
+        assert!(*numbers.last().unwrap() >= 999);
+        driver.delete(name("short"), soon()).unwrap();
+    });
+}

@@ -119,13 +119,6 @@ def serve(
         stream_folder=streams,
         stream_memory_bytes=held,
     ) as server:
-        if json_path != "-":
-            tcp = f" and {server.tcp_address}" if server.tcp_address else ""
-            output.line(f"serving at {server.address}{tcp}")
-            output.line(f"clients here:        export THALWEG_ADDRESS='{server.address}'")
-            if server.tcp_address:
-                output.line(f"on other nodes:      export THALWEG_ADDRESS='{server.tcp_address}' THALWEG_TOKEN=…")
-            output.line("Ctrl-C ends the service")
         row = {
             "address": server.address,
             "tcp_address": server.tcp_address,
@@ -140,6 +133,13 @@ def serve(
         }
         with _interruption() as interrupted:
             output.write([row], limits={}, one_line=True)
+            if json_path != "-":
+                tcp = f" and {server.tcp_address}" if server.tcp_address else ""
+                output.line(f"serving at {server.address}{tcp}")
+                output.line(f"clients here:        export THALWEG_ADDRESS='{server.address}'")
+                if server.tcp_address:
+                    output.line(f"on other nodes:      export THALWEG_ADDRESS='{server.tcp_address}' THALWEG_TOKEN=…")
+                output.line("Ctrl-C ends the service")
             interrupted()
     if json_path != "-":
         output.line("stopped")

@@ -21,7 +21,7 @@ pub struct Chunk {
 pub(super) enum Stop {
     /// All that is wanted is there.
     Until,
-    /// The next one takes so many bytes from the chunk's place on.
+    /// The next one takes so many bytes.
     Short(u64),
     /// What follows is no good entry.
     Bad,
@@ -29,14 +29,14 @@ pub(super) enum Stop {
 
 impl Chunk {
     /// Takes the entries out of `bytes`, which lie at `place` of the file with `head`, where record `next` begins: those that
-    /// hold record `wanted` or one behind it, and end before `until`.
+    /// hold record `wanted` or one behind it, and end before `until`. With them where the next entry lies, and its record.
     pub(super) fn of(
         bytes: Vec<u8>,
         head: &Head,
         (place, next): (u64, u64),
         wanted: u64,
         until: u64,
-    ) -> (Chunk, Stop) {
+    ) -> (Chunk, Stop, (u64, u64)) {
         let name = head.of.name(head.number);
         let mut chunk = Chunk { bytes, place, entries: Vec::new() };
         let (mut at, mut next) = (place, next);
@@ -46,7 +46,7 @@ impl Chunk {
             }
             let from = (at - place) as usize;
             let bytes = chunk.bytes.get(from..from + HEADER).and_then(|b| <&[u8; HEADER]>::try_from(b).ok());
-            let Some(bytes) = bytes else { break Stop::Short(at - place + HEADER as u64) };
+            let Some(bytes) = bytes else { break Stop::Short(HEADER as u64) };
             let Some(header) = Header::decode(bytes, at, head.salt).filter(|h| h.first == next) else {
                 break Stop::Bad;
             };
@@ -55,7 +55,9 @@ impl Chunk {
             }
             if header.numbers().end > wanted {
                 let end = (header.end() - place) as usize;
-                let Some(body) = chunk.bytes.get(from + HEADER..end) else { break Stop::Short(end as u64) };
+                let Some(body) = chunk.bytes.get(from + HEADER..end) else {
+                    break Stop::Short(header.end() - at);
+                };
                 if Entry::new(header, body, &name).is_err() {
                     break Stop::Bad;
                 }
@@ -63,7 +65,7 @@ impl Chunk {
             }
             (at, next) = (header.end(), header.numbers().end);
         };
-        (chunk, stop)
+        (chunk, stop, (at, next))
     }
 
     /// Takes the entries out of bytes that another process read and sent; all must be good.
@@ -71,10 +73,10 @@ impl Chunk {
     /// # Errors
     /// `Corrupt` when they are not.
     pub fn received(bytes: Vec<u8>, head: &Head, place: u64, next: u64) -> Result<Chunk> {
-        let all = bytes.len() as u64;
-        let (chunk, stop) = Chunk::of(bytes, head, (place, next), next, u64::MAX);
+        let all = place.saturating_add(bytes.len() as u64);
+        let (chunk, stop, (end, _)) = Chunk::of(bytes, head, (place, next), next, u64::MAX);
         match stop {
-            Stop::Short(n) if n == all + HEADER as u64 => Ok(chunk),
+            Stop::Short(_) if end == all => Ok(chunk),
             _ => Err(damaged(&head.of.name(head.number), place, "what was received is not whole entries")),
         }
     }

@@ -71,20 +71,23 @@ impl Reader {
     /// # Errors
     /// `Io`.
     pub fn step(&mut self, wanted: u64, until: u64, most: u64, mut bytes: Vec<u8>) -> Result<Step> {
-        let mut most = most;
+        let mut window = most;
         loop {
             let there = self.file.bytes()?.saturating_sub(self.place);
-            bytes.resize(most.min(there) as usize, 0);
+            bytes.resize(window.min(there) as usize, 0);
             self.file.read(self.place, &mut bytes)?;
-            let (chunk, stop) = Chunk::of(bytes, &self.head, (self.place, self.next), wanted, until);
-            if let Some(end) = chunk.entry(chunk.len().wrapping_sub(1)).map(|entry| entry.header) {
-                (self.place, self.next) = (end.end(), end.numbers().end);
+            let (chunk, stop, end) = Chunk::of(bytes, &self.head, (self.place, self.next), wanted, until);
+            let passed = self.place < end.0;
+            (self.place, self.next) = end;
+            if !chunk.is_empty() {
                 return Ok(Step::Entries(chunk));
             }
             bytes = chunk.into_bytes();
             match stop {
-                Stop::Short(needed) if needed <= there => most = needed.max(most.saturating_mul(2)),
                 Stop::Until => return Ok(Step::End),
+                // In front of what is wanted.
+                _ if passed => window = most,
+                Stop::Short(needed) if needed <= there => window = needed.max(most),
                 Stop::Short(_) | Stop::Bad => return self.over_damage(until),
             }
         }
@@ -148,7 +151,10 @@ impl Follower {
         let mut fresh = false;
         loop {
             let (mut reader, end) = match self.segment.take() {
-                Some((reader, end)) if reader.next() <= wanted => (reader, end),
+                // In the file that is being read, unless it is known to end before.
+                Some((reader, end)) if reader.next() <= wanted && end.is_none_or(|end| wanted < end) => {
+                    (reader, end)
+                }
                 _ => {
                     fresh = true;
                     let located = locate(wanted)?;

@@ -132,7 +132,7 @@ impl Consumer {
                     self.take(&mut state, news)?;
                     for (partition, lane) in &mut state.lanes {
                         lane.source = link.source(&self.place(*partition));
-                        lane.next = lane.next.min(lane.events.end);
+                        (lane.next, lane.ahead) = (lane.next.min(lane.events.end), None);
                         // What was acknowledged on the link that broke may not have arrived.
                         link.tell(self.acknowledging(*partition, lane.acknowledged.min(lane.events.end)));
                     }
@@ -206,14 +206,23 @@ impl Consumer {
                         return Ok(Some(events));
                     }
                     Ok(None) => {}
-                    Err(e) if e.kind == Kind::Gone => {
-                        broken = Some(e);
+                    Err(e) if matches!(e.kind, Kind::Gone | Kind::NotFound) => {
+                        broken = Some((e, state.lanes.get(&partition).map(|lane| lane.next)));
                         break;
                     }
                     Err(e) => return Err(e),
                 }
             }
-            if let Some(e) = broken {
+            if let Some((e, before)) = broken.take_if(|(e, _)| e.kind == Kind::NotFound) {
+                // Retention has let go of it since: it goes on with the first that there is.
+                drop(state);
+                self.refresh(Patience { within: deadline.since(now()).max(AGAIN), ..patience })?;
+                if self.lock().lanes.values().any(|lane| Some(lane.next) == before) {
+                    return Err(e);
+                }
+                continue;
+            }
+            if let Some((e, _)) = broken {
                 drop(state);
                 match self.rejoin(e, Patience { within: deadline.since(now()), ..patience })? {
                     true => continue,
@@ -365,12 +374,13 @@ impl Consumer {
         self.link().source(&self.place(events.partition)).data(&batch, wanted, into, patience)
     }
 
-    /// All events of a partition before `next` need not be given to this name again; a lower number changes nothing.
+    /// All events of a partition before `next` need not be given to this name again; a lower number changes nothing. It is
+    /// remembered soon, at the latest when `close` returns; while the link is broken, when `pull` has connected again.
     ///
     /// # Errors
-    /// `Gone` when the service is.
+    /// `Invalid` in a forked child.
     pub fn acknowledge(&self, partition: u32, next: u64) -> Result<()> {
-        self.link().alive()?;
+        process::same(self.made_in, "stream.acknowledge", "consumer")?;
         self.link().tell(self.acknowledging(partition, next));
         let mut state = self.lock();
         state.told = Some((partition, next));
