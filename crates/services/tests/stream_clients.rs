@@ -386,3 +386,71 @@ fn who_is_too_slow_for_retention_goes_on_with_what_is_left() {
         driver.delete(name("short"), soon()).unwrap();
     });
 }
+
+#[test]
+fn who_meets_damage_is_told_and_goes_on_behind_it() {
+    let folder = Folder::new();
+    let mut first = server(&folder, None);
+    let maker = driver(first.address());
+    create(&maker, "torn", 1, Rest::Files, Durability::Always);
+    let writer = producer(&maker, "torn", BatchSize::Fixed(10));
+    for n in 0..2000u32 {
+        writer.push(0, &n.to_le_bytes(), &[&[n as u8; 500]], soon()).unwrap();
+    }
+    writer.flush(soon()).unwrap();
+    drop((writer, maker));
+    first.close();
+    let partition = folder.0.join("partitions");
+    let partition = std::fs::read_dir(partition).unwrap().next().unwrap().unwrap().path();
+    let segment = partition.join(format!("{:020}.log", 0));
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let second = server(&folder, None);
+    for address in [second.address(), second.tcp_address().unwrap()] {
+        let driver = driver(address);
+        let reader = consumer(&driver, "torn", "reader", Begin::First);
+        let (mut got, mut damaged) = (Vec::new(), 0);
+        while got.last() != Some(&1999) {
+            match reader.pull(100, soon()) {
+                Ok(Some(events)) => got.extend(events.first()..events.first() + events.len() as u64),
+                Ok(None) => panic!("nothing came behind {:?}", got.last()),
+                Err(e) => {
+                    assert_eq!(e.kind, Kind::Corrupt, "{e}");
+                    damaged += 1;
+                }
+            }
+        }
+        assert_eq!((got.len(), damaged), (1990, 1), "{address}");
+        // One that begins in the middle of it.
+        let gap = (0..2000).find(|n| !got.contains(n)).unwrap();
+        let fresh = consumer(&driver, "torn", "fresh", Begin::First);
+        fresh.seek(0, gap + 3, soon()).unwrap();
+        assert_eq!(fresh.pull(100, soon()).unwrap_err().kind, Kind::Corrupt);
+        assert_eq!(fresh.pull(100, soon()).unwrap().unwrap().first(), gap + 10);
+        reader.close(true, soon()).unwrap();
+        fresh.close(true, soon()).unwrap();
+    }
+}
+
+#[test]
+fn a_producer_with_little_memory_appends_all() {
+    both(|_, address| {
+        let driver = driver(address);
+        create(&driver, "little", 1, Rest::Memory, Durability::None);
+        let options = ProducerOptions { outbox: Bytes(256 << 10), ..ProducerOptions::default() };
+        let writer = driver.producer(name("little"), options.clone(), soon()).unwrap();
+        for n in 0..2000u32 {
+            writer.push(0, &n.to_le_bytes(), &[&[1; 1000]], soon()).unwrap();
+        }
+        writer.flush(soon()).unwrap();
+        let (bytes, ends): (Vec<u8>, Vec<u64>) = (vec![2; 2_000_000], (1..=2000).map(|n| n * 1000).collect());
+        let many = writer.push_many(0, Column { bytes: &bytes, ends: &ends }, None, soon()).unwrap();
+        assert_eq!(many.wait(soon()).unwrap(), vec![2000..4000]);
+        assert_eq!(all(&consumer(&driver, "little", "reader", Begin::First)).len(), 4000);
+        let none = ProducerOptions { outbox: Bytes(4096), ..options };
+        assert_eq!(driver.producer(name("little"), none, soon()).err().unwrap().kind, Kind::Invalid);
+        driver.delete(name("little"), soon()).unwrap();
+    });
+}

@@ -136,6 +136,11 @@ impl Stream {
         Ok(())
     }
 
+    /// Ends the connection: half a message cannot be taken back.
+    pub fn end(&self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+
     /// Whether there is something to receive, or the end, within so long.
     pub fn readable(&self, within: Nanos) -> bool {
         use rustix::event::{poll, PollFd, PollFlags, Timespec};

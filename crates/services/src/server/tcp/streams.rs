@@ -8,16 +8,16 @@ use crate::stream::driver::{Delivery, Host, RemoteReply, RemoteRequest, PIECE_MA
 use crate::stream::message::{Reply, Request};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::base::PeerId;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
-use thalweg_transport::journal::{Follower, Read};
+use thalweg_transport::journal::{read_data, Follower, Read};
 use thalweg_transport::link::{Patience, Stream};
 
 /// Answers that may wait for a client that does not read them.
 const ANSWERS_MAX: usize = 4096;
 
-type Answer = (u64, RemoteReply, Vec<u8>);
+type Answer = (u64, RemoteReply);
 
 struct Way {
     answers: SyncSender<Answer>,
@@ -26,19 +26,19 @@ struct Way {
 
 impl Delivery for Way {
     fn deliver(&mut self, id: u64, reply: Reply) {
-        if self.answers.try_send((id, RemoteReply::Answer(reply), Vec::new())).is_err() {
+        if self.answers.try_send((id, RemoteReply::Answer(reply))).is_err() {
             self.dead.store(true, Ordering::Relaxed);
         }
     }
 }
 
 /// Sends answers, until the connection breaks or nobody has any more.
-fn send(stream: &Stream, answers: &Receiver<Answer>, dead: &AtomicBool) {
-    while let Ok((id, reply, bulk)) = answers.recv() {
-        let frame = encode(id, &reply, Vec::new())
-            .or_else(|e| encode(id, &RemoteReply::Failed(e), Vec::new()))
-            .and_then(|frame| stream.send(&frame, &bulk, Patience::of(STALL)));
-        if frame.is_err() {
+fn send(stream: &Stream, answers: &Receiver<Answer>, sending: &Mutex<()>, dead: &AtomicBool) {
+    while let Ok((id, reply)) = answers.recv() {
+        let frame =
+            encode(id, &reply, Vec::new()).or_else(|e| encode(id, &RemoteReply::Failed(e), Vec::new()));
+        let _one_at_a_time = sending.lock().unwrap_or_else(PoisonError::into_inner);
+        if frame.and_then(|frame| stream.send(&frame, &[], Patience::of(STALL))).is_err() {
             break;
         }
     }
@@ -50,7 +50,8 @@ struct Connection {
     peer: PeerId,
     stream: Arc<Stream>,
     shelf: Arc<Shelf>,
-    answers: SyncSender<Answer>,
+    /// Held by who sends; what is large is sent at once, so that there is one of it at a time.
+    sending: Arc<Mutex<()>>,
     dead: Arc<AtomicBool>,
 }
 
@@ -65,13 +66,14 @@ pub(super) fn serve(host: Arc<Host>, stream: Stream) -> Result<()> {
     let (answers, waiting) = sync_channel(ANSWERS_MAX);
     let (stream, dead, shelf) =
         (Arc::new(stream), Arc::new(AtomicBool::new(false)), Arc::new(Shelf::default()));
-    let (out, ended) = (stream.clone(), dead.clone());
+    let sending = Arc::new(Mutex::new(()));
+    let (out, ended, turn) = (stream.clone(), dead.clone(), sending.clone());
     let thread = std::thread::Builder::new().name("thalweg-tcp".into());
-    thread.spawn(move || send(&out, &waiting, &ended)).map_err(|e| Error::io("server", e))?;
-    let way = Way { answers: answers.clone(), dead: dead.clone() };
+    thread.spawn(move || send(&out, &waiting, &turn, &ended)).map_err(|e| Error::io("server", e))?;
+    let way = Way { answers, dead: dead.clone() };
     let peer = host.join(Box::new(way), shelf.clone())?;
-    let connection = Connection { host, peer, stream, shelf, answers, dead };
-    connection.answer(0, RemoteReply::Welcome, Vec::new())?;
+    let connection = Connection { host, peer, stream, shelf, sending, dead };
+    connection.answer(0, &RemoteReply::Welcome, &[])?;
     let mut frame = Vec::new();
     loop {
         let tick = || connection.alive();
@@ -89,9 +91,10 @@ impl Connection {
         }
     }
 
-    fn answer(&self, id: u64, reply: RemoteReply, bulk: Vec<u8>) -> Result<()> {
-        let gone = |_| Error::new(Kind::Gone, "server", "the client does not read");
-        self.answers.send((id, reply, bulk)).map_err(gone)
+    fn answer(&self, id: u64, reply: &RemoteReply, bulk: &[u8]) -> Result<()> {
+        let frame = encode(id, reply, Vec::new())?;
+        let _one_at_a_time = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stream.send(&frame, bulk, Patience { within: STALL, tick: &|| self.alive() })
     }
 
     fn serve(&self, id: u64, asked: RemoteRequest) -> Result<()> {
@@ -106,8 +109,8 @@ impl Connection {
             return self.host.submit(self.peer, id, body);
         }
         match self.look_up(asked) {
-            Ok((reply, bulk)) => self.answer(id, reply, bulk),
-            Err(e) => self.answer(id, RemoteReply::Failed(e), Vec::new()),
+            Ok((reply, bulk)) => self.answer(id, &reply, &bulk),
+            Err(e) => self.answer(id, &RemoteReply::Failed(e), &[]),
         }
     }
 
@@ -144,18 +147,27 @@ impl Connection {
                 }
             }
             RemoteRequest::Data { place, event, range } => {
-                let (journal, _) = self.host.journal(&place)?;
-                let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut bytes = Vec::new();
-                journal.read(event, |entry| {
-                    let all = entry.header.content.data;
-                    if range.start > range.end || range.end > all || range.end - range.start > PIECE_MAX {
-                        let detail = format!("bytes {} to {} of {all}", range.start, range.end);
-                        return Err(Error::new(Kind::Invalid, "stream.data", detail));
-                    }
-                    bytes.resize((range.end - range.start) as usize, 0);
-                    journal.read_data(entry, range.clone(), &mut bytes).map(|()| false)
-                })?;
+                let (journal, events) = self.host.journal(&place)?;
+                // The disk is read without the lock, which those who append want.
+                let locked = || journal.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut follower = Follower::default();
+                let read =
+                    follower.read(&mut |event| locked().locate(event), event, events.end, 1, Vec::new())?;
+                let chunk = match read {
+                    Read::Entries(chunk) => chunk,
+                    Read::Damaged { why, .. } => return Err(why),
+                };
+                let none = || Error::new(Kind::NotFound, "stream.data", format!("there is no event {event}"));
+                let entry = chunk.entry(0).ok_or_else(none)?;
+                let all = entry.header.content.data;
+                if range.start > range.end || range.end > all || range.end - range.start > PIECE_MAX {
+                    let detail = format!("bytes {} to {} of {all}", range.start, range.end);
+                    return Err(Error::new(Kind::Invalid, "stream.data", detail));
+                }
+                let stored = entry.header.stored().ok_or_else(none)?;
+                let (number, file) = locked().data_file(stored.start)?;
+                let mut bytes = vec![0; (range.end - range.start) as usize];
+                read_data(&*file, number, &entry, range, &mut bytes)?;
                 Ok((RemoteReply::Bytes(bytes.len() as u64), bytes))
             }
             RemoteRequest::Ask(_) => Err(Error::new(Kind::Protocol, "server", "asked twice")),

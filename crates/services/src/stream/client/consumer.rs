@@ -146,6 +146,8 @@ impl Consumer {
                 }
             }
         }
+        // The next pull tries as long again.
+        self.lock().lost = None;
         Err(e)
     }
 
@@ -413,6 +415,7 @@ impl Consumer {
     /// # Errors
     /// As `seek`.
     pub fn seek_time(&self, partition: u32, time: Nanos, patience: Patience<'_>) -> Result<()> {
+        process::same(self.made_in, "stream.seek", "consumer")?;
         self.lane(&mut self.lock(), partition)?;
         let next = self.link().first_since(&self.place(partition), time, patience)?;
         self.seek(partition, next, patience)
@@ -428,6 +431,7 @@ impl Consumer {
     }
 
     fn refresh(&self, patience: Patience<'_>) -> Result<()> {
+        process::same(self.made_in, "stream.seek", "consumer")?;
         let poll = Request::Poll {
             topic: self.topic.clone(),
             consumer: self.options.name.clone(),
@@ -463,6 +467,7 @@ impl Consumer {
     /// # Errors
     /// What the link says.
     pub fn close(&self, forget: bool, patience: Patience<'_>) -> Result<()> {
+        process::same(self.made_in, "stream.close", "consumer")?;
         if self.closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::journal::{Chunk, Content, Entry, Head, Identity, Read, Use};
-use thalweg_transport::link::{Correspondence, Patience, Post, Stream};
+use thalweg_transport::link::{now, Correspondence, Patience, Post, Stream};
 use thalweg_transport::memory::Segment;
 
 /// How much longer than the service a client waits for an answer.
@@ -82,7 +82,11 @@ impl Shared {
         let _one_at_a_time = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         // Half a message cannot be taken back.
         let patience = Patience { within: patience.within.max(STALL), ..patience };
-        self.stream.send(&frame, bulk, patience).map_err(|e| self.named(e))
+        self.stream.send(&frame, bulk, patience).map_err(|e| {
+            // The next frame would be taken for the rest of this one.
+            self.stream.end();
+            self.named(e)
+        })
     }
 
     /// Asks on the second connection and receives what follows the answer.
@@ -98,18 +102,24 @@ impl Shared {
             None => open(&self.address, &self.hello, patience)?,
         };
         let patience = Patience { within: patience.within.max(STALL), ..patience };
-        let done = (|| {
+        let asked = (|| {
             stream.send(&encode(1, body, Vec::new())?, &[], patience)?;
             let mut frame = Vec::new();
             stream.receive(&mut frame, patience)?;
-            take(decode(&frame)?.1, &stream)
+            decode::<RemoteReply>(&frame)
         })();
-        // A connection on which something was left half-way is not used again.
-        if done.as_ref().err().is_none_or(|e| !matches!(e.kind, Kind::Gone | Kind::Protocol | Kind::Timeout))
-        {
-            *reading = Some(stream);
+        // A connection on which something was left half-way is not used again: what comes next would be taken for the answer.
+        match asked.map_err(|e| self.named(e))?.1 {
+            RemoteReply::Failed(e) => {
+                *reading = Some(stream);
+                Err(e)
+            }
+            reply => {
+                let taken = take(reply, &stream).map_err(|e| self.named(e))?;
+                *reading = Some(stream);
+                Ok(taken)
+            }
         }
-        done.map_err(|e| self.named(e))
     }
 
     fn lock_reading(&self) -> MutexGuard<'_, Option<Stream>> {
@@ -138,8 +148,12 @@ pub fn bulk_bytes(batch: &Batch) -> u64 {
 
 impl Post<Reply> for Shared {
     fn next(&self, patience: Patience<'_>) -> Result<Option<(u64, Reply)>> {
-        if !self.stream.readable(patience.within) {
-            return Err(Error::new(Kind::Timeout, "stream", "no reply in time"));
+        let deadline = now().after(patience.within);
+        while !self.stream.readable(deadline.since(now())) {
+            if deadline.since(now()) == Nanos(0) {
+                return Err(Error::new(Kind::Timeout, "stream", "no reply in time"));
+            }
+            (patience.tick)()?;
         }
         let mut frame = Vec::new();
         // What has begun to come comes as a whole.
@@ -202,7 +216,6 @@ impl Link for Remote {
         let ask = RemoteRequest::Since { place: place.clone(), time };
         self.0.fetch(&ask, patience, |reply, _| match reply {
             RemoteReply::Event(next) => Ok(next),
-            RemoteReply::Failed(e) => Err(e),
             other => Err(unexpected(&other)),
         })
     }
@@ -239,7 +252,6 @@ impl Source for Far {
                 Chunk::received(bytes, &head, place, next).map(Read::Entries)
             }
             RemoteReply::Damaged { next, why } => Ok(Read::Damaged { next, why }),
-            RemoteReply::Failed(e) => Err(e),
             other => Err(unexpected(&other)),
         })
     }
@@ -265,7 +277,6 @@ impl Source for Far {
                 RemoteReply::Bytes(size) if size == into.len() as u64 => {
                     stream.bulk(into, Patience::of(STALL))
                 }
-                RemoteReply::Failed(e) => Err(e),
                 other => Err(unexpected(&other)),
             })?;
             at = end;

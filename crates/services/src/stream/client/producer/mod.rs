@@ -23,6 +23,8 @@ use thalweg_transport::process;
 
 /// An event with so many bytes is not gathered with others: it goes to the outbox at once.
 const LARGE: u64 = 64 << 10;
+/// The least memory for batches under way.
+const OUTBOX_MIN: Bytes = Bytes(256 << 10);
 /// The longest metadata of an event.
 const METADATA_MAX: Bytes = Bytes(8 << 20);
 
@@ -91,6 +93,11 @@ impl Producer {
             let detail = format!("{} batches under way; accepted are 1 to {most}", options.batches);
             return Err(Error::new(Kind::Invalid, "stream.producer", detail));
         }
+        if options.outbox < OUTBOX_MIN {
+            let detail =
+                format!("{} for batches under way; accepted are at least {OUTBOX_MIN}", options.outbox);
+            return Err(Error::new(Kind::Invalid, "stream.producer", detail));
+        }
         if options.batch == BatchSize::Fixed(0) {
             return Err(Error::new(
                 Kind::Invalid,
@@ -100,9 +107,6 @@ impl Producer {
         }
         let link = connect(patience)?;
         let outbox = link.outbox(options.outbox, patience)?;
-        let mut number = [0; 8];
-        rustix::rand::getrandom(&mut number, rustix::rand::GetRandomFlags::empty())
-            .map_err(|e| Error::io("stream.producer", e))?;
         let state = State {
             link: Some(link),
             room: Room::new(outbox.bytes().0),
@@ -116,12 +120,10 @@ impl Producer {
             trouble: None,
             kept: Vec::new(),
         };
-        let number = u64::from_ne_bytes(number);
         let shared = Arc::new_cyclic(|me| Shared {
             state: Mutex::new(state),
             changed: Condvar::new(),
             topic,
-            number,
             options,
             connect,
             made_in: process::id(),
@@ -213,9 +215,9 @@ impl Producer {
         let mut state = self.shared.lock();
         let lane = &mut state.lanes[partition as usize];
         lane.held = false;
-        if outcome.is_ok() {
-            lane.sequence += 1;
-            lane.heard = lane.sequence;
+        match outcome {
+            Ok(_) => (lane.sequence, lane.heard) = (lane.sequence + 1, lane.sequence + 1),
+            Err(_) => lane.begin_anew(),
         }
         promise.keep(outcome.clone());
         self.shared.tell(state);
@@ -272,7 +274,7 @@ impl Producer {
             let mut bytes = 0;
             while to < events
                 && to - from < most as usize
-                && (to == from || bytes + size(to) <= shipping::TARGET)
+                && (to == from || bytes + size(to) <= self.shared.target())
             {
                 bytes += size(to);
                 to += 1;
@@ -307,6 +309,7 @@ impl Producer {
     /// # Errors
     /// `Timeout`, or the first that failed since the last flush.
     pub fn flush(&self, patience: Patience<'_>) -> Result<()> {
+        process::same(self.shared.made_in, "stream.flush", "producer")?;
         let deadline = now().after(patience.within);
         let mut waiting: Vec<Arc<Promise>> = Vec::new();
         let lanes = self.shared.lock().lanes.len() as u32;
@@ -344,6 +347,7 @@ impl Producer {
     /// # Errors
     /// As `flush`.
     pub fn close(&self, patience: Patience<'_>) -> Result<()> {
+        process::same(self.shared.made_in, "stream.close", "producer")?;
         if self.shared.lock().closed {
             return Ok(());
         }
@@ -355,6 +359,9 @@ impl Producer {
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        self.shared.end("the producer was dropped before it was flushed");
+        // What a forked child has is its parent's.
+        if process::id() == self.shared.made_in {
+            self.shared.end("the producer was dropped before it was flushed");
+        }
     }
 }

@@ -75,18 +75,15 @@ impl Shared {
     pub(super) fn fail_lane(&self, state: &mut State, partition: u32, e: &Error) {
         let ids: Vec<u64> =
             state.flights.iter().filter(|(_, flight)| flight.lane == partition).map(|(id, _)| *id).collect();
-        let mut sequence = u64::MAX;
         for id in ids {
             let Some(flight) = state.flights.remove(&id) else { continue };
-            sequence = sequence.min(flight.batch.sequence);
             state.room.give_back(flight.batch.at);
             state.kept.push((flight.promise, Err(e.clone())));
         }
         let lane = &mut state.lanes[partition as usize];
         lane.posted = 0;
         lane.again = None;
-        // Nothing of it was appended: the next event takes its place.
-        lane.sequence = lane.sequence.min(sequence);
+        lane.begin_anew();
         if self.options.ordering == Ordering::Strict && lane.open.content().records > 0 {
             lane.open.clear();
             state.kept.push((std::mem::replace(&mut lane.promise, self.promise(partition)), Err(e.clone())));
@@ -125,19 +122,20 @@ impl Shared {
 
     /// Connects again after the link broke, and sends again what was under way.
     pub(super) fn reconnect(&self) {
-        let lost = now();
+        let mut waits_since = None;
         loop {
-            let (closed, oldest) = {
+            {
                 let mut state = self.lock();
                 state.link = None;
-                let oldest = state.flights.values().map(|flight| flight.since).min();
-                (state.closed, oldest.map_or(lost, |since| since.max(lost)))
-            };
-            if closed {
-                return;
+                if state.closed {
+                    return;
+                }
+                let gathered = |lane: &Lane| lane.open.content().records > 0;
+                let waits = !state.flights.is_empty() || state.lanes.iter().any(gathered);
+                waits_since = waits.then(|| waits_since.unwrap_or_else(now));
             }
-            let left = oldest.after(self.options.within).since(now());
-            let patience = Patience::of(left.max(Nanos(1_000_000)));
+            let overdue = waits_since.is_some_and(|since| now() >= since.after(self.options.within));
+            let patience = Patience::of(self.options.within.min(Nanos(1_000_000_000)));
             let made = (self.connect)(patience)
                 .and_then(|link| Ok((link.outbox(self.options.outbox, patience)?, link)));
             let mut state = self.lock();
@@ -163,8 +161,16 @@ impl Shared {
                     let e = Error::new(Kind::Protocol, "stream.produce", "an outbox of another size");
                     return self.fail_all(state, &e);
                 }
-                Err(e) if left == Nanos(0) || !matches!(e.kind, Kind::Gone | Kind::Timeout) => {
+                Err(e) if !matches!(e.kind, Kind::Gone | Kind::Timeout | Kind::Full) => {
                     return self.fail_all(state, &e);
+                }
+                // What is pushed later has its own time.
+                Err(e) if overdue => {
+                    self.fail_waiting(&mut state, &e);
+                    self.tell(state);
+                    waits_since = None;
+                    std::thread::sleep(RECONNECT.duration());
+                    continue;
                 }
                 Err(_) => {}
             }
@@ -175,8 +181,13 @@ impl Shared {
 
     pub(super) fn fail_all(&self, mut state: MutexGuard<'_, State>, e: &Error) {
         state.failed.get_or_insert_with(|| e.clone());
+        self.fail_waiting(&mut state, e);
+        self.tell(state);
+    }
+
+    fn fail_waiting(&self, state: &mut State, e: &Error) {
         for partition in 0..state.lanes.len() as u32 {
-            self.fail_lane(&mut state, partition, e);
+            self.fail_lane(state, partition, e);
             let lane = &mut state.lanes[partition as usize];
             if lane.open.content().records > 0 {
                 lane.open.clear();
@@ -184,7 +195,6 @@ impl Shared {
                 state.kept.push((promise, Err(e.clone())));
             }
         }
-        self.tell(state);
     }
 
     /// Tells the promises what has become of them, without the lock: whoever is told may push again.

@@ -28,6 +28,8 @@ pub(super) struct Lane {
     pub(super) urged: bool,
     /// A huge event is under way over a link of its own: all else waits for it.
     pub(super) held: bool,
+    /// The producer's number in this partition; another one after a failure of which nobody knows what was appended.
+    pub(super) number: u64,
     pub(super) sequence: u64,
     pub(super) heard: u64,
     /// Batches that are not answered yet.
@@ -67,19 +69,32 @@ pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     pub(super) changed: Condvar,
     pub(super) topic: Name,
-    pub(super) number: u64,
     pub(super) options: ProducerOptions,
     pub(super) connect: Connect,
     pub(super) made_in: u32,
     pub(super) me: Weak<Shared>,
 }
+/// A number that no other producer has.
+fn fresh_number() -> u64 {
+    let mut number = [0; 8];
+    // The system's source of randomness is there as soon as it runs.
+    let _ = rustix::rand::getrandom(&mut number, rustix::rand::GetRandomFlags::empty());
+    u64::from_ne_bytes(number)
+}
+
 impl Lane {
+    /// Begins anew: what was sent before may have been appended or not, and is nothing to go on from.
+    pub(super) fn begin_anew(&mut self) {
+        (self.number, self.sequence, self.heard) = (fresh_number(), 0, 0);
+    }
+
     pub(super) fn new(promise: Arc<Promise>) -> Lane {
         Lane {
             open: Body::default(),
             promise,
             urged: false,
             held: false,
+            number: fresh_number(),
             sequence: 0,
             heard: 0,
             posted: 0,
@@ -113,6 +128,8 @@ impl Shared {
         patience: Patience<'_>,
         attempt: impl Fn(&Shared, &mut State) -> Result<Option<T>>,
     ) -> Result<T> {
+        // Before the lock: a forked child's copy may be held by a thread that it does not have.
+        process::same(self.made_in, "stream.push", "producer")?;
         let mut deadline = None;
         let mut state = self.lock();
         loop {
@@ -143,7 +160,6 @@ impl Shared {
     }
 
     pub(super) fn usable(&self, state: &State, partition: u32) -> Result<()> {
-        process::same(self.made_in, "stream.push", "producer")?;
         if let Some(e) = &state.failed {
             return Err(e.clone());
         }
@@ -158,12 +174,18 @@ impl Shared {
         Ok(())
     }
 
+    /// How many bytes make a batch; several have room in the outbox.
+    pub(super) fn target(&self) -> u64 {
+        TARGET.min(self.options.outbox.0 / 4)
+    }
+
     pub(super) fn is_full(&self, open: &Body) -> bool {
         let Content { records, metadata, data } = open.content();
         match self.options.batch {
-            BatchSize::Adaptive => u64::from(metadata) + data >= TARGET || records >= EVENTS_MAX,
+            BatchSize::Adaptive => u64::from(metadata) + data >= self.target() || records >= EVENTS_MAX,
             BatchSize::Fixed(events) => {
-                records >= events || records >= EVENTS_MAX || u64::from(metadata) + data >= 16 * TARGET
+                let most = (16 * TARGET).min(self.options.outbox.0 / 4);
+                records >= events || records >= EVENTS_MAX || u64::from(metadata) + data >= most
             }
         }
     }
@@ -231,7 +253,7 @@ impl Shared {
     pub(super) fn batch(&self, lane: &Lane, load: &Load<'_>, at: u64) -> Batch {
         let Content { records, metadata, data } = load.content;
         Batch {
-            producer: self.number,
+            producer: lane.number,
             sequence: lane.sequence,
             heard: lane.heard,
             events: records,
