@@ -63,7 +63,8 @@ impl StreamConsumer {
         timeout_s: f64,
     ) -> PyResult<()> {
         let target = Target::of(into)?;
-        let wanted: u64 = ranges.iter().map(|(begin, end)| end.saturating_sub(*begin)).sum();
+        let size = |(begin, end): &(u64, u64)| end.saturating_sub(*begin);
+        let wanted = ranges.iter().map(size).fold(0, u64::saturating_add);
         if wanted != target.bytes as u64 {
             let detail = format!("{wanted} bytes into a buffer of {}", target.bytes);
             return Err(raised(Error::new(Kind::Invalid, "stream.data", detail)));

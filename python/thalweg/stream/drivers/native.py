@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from thalweg import _native
-from thalweg.errors import InvalidError, ThalwegError
+from thalweg.errors import InvalidError, NotFoundError, ServerGoneError
 from thalweg.stream.definition import (
     PartitionDefinition,
     PartitionDescription,
@@ -286,7 +286,7 @@ class NativeConsumer(TransportConsumer):
         self._leave(True)
 
     def _leave(self, forget: bool) -> None:
-        with contextlib.suppress(ThalwegError):  # a server that is gone has nobody waiting for the partitions
+        with contextlib.suppress(ServerGoneError, NotFoundError):  # then nobody waits for the partitions
             self._consumer.close(forget, self._timeout_s)
 
 

@@ -128,7 +128,8 @@ impl Consumer {
                 Ok((news, link)) => {
                     *self.link.lock().unwrap_or_else(PoisonError::into_inner) = link.clone();
                     let mut state = self.lock();
-                    state.lost = None;
+                    // Another service counts from the beginning.
+                    (state.lost, state.generation) = (None, 0);
                     self.take(&mut state, news)?;
                     for (partition, lane) in &mut state.lanes {
                         lane.source = link.source(&self.place(*partition));
@@ -166,6 +167,10 @@ impl Consumer {
 
     fn take(&self, state: &mut State, news: Reply) -> Result<()> {
         let Reply::News { generation, held } = news else { return Err(unexpected(&news)) };
+        if generation < state.generation {
+            // An answer that was overtaken by a newer one.
+            return Ok(());
+        }
         state.generation = generation;
         state.lanes.retain(|partition, _| held.iter().any(|h| h.partition == *partition));
         for Held { partition, next, events } in held {
@@ -209,22 +214,22 @@ impl Consumer {
                     }
                     Ok(None) => {}
                     Err(e) if matches!(e.kind, Kind::Gone | Kind::NotFound) => {
-                        broken = Some((e, state.lanes.get(&partition).map(|lane| lane.next)));
+                        broken = Some((e, partition, state.lanes.get(&partition).map(|lane| lane.next)));
                         break;
                     }
                     Err(e) => return Err(e),
                 }
             }
-            if let Some((e, before)) = broken.take_if(|(e, _)| e.kind == Kind::NotFound) {
+            if let Some((e, partition, before)) = broken.take_if(|(e, ..)| e.kind == Kind::NotFound) {
                 // Retention has let go of it since: it goes on with the first that there is.
                 drop(state);
                 self.refresh(Patience { within: deadline.since(now()).max(AGAIN), ..patience })?;
-                if self.lock().lanes.values().any(|lane| Some(lane.next) == before) {
+                if self.lock().lanes.get(&partition).map(|lane| lane.next) == before {
                     return Err(e);
                 }
                 continue;
             }
-            if let Some((e, _)) = broken {
+            if let Some((e, ..)) = broken {
                 drop(state);
                 match self.rejoin(e, Patience { within: deadline.since(now()), ..patience })? {
                     true => continue,
