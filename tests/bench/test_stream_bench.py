@@ -17,7 +17,7 @@ from thalweg.bench.stream.contenders import SYSTEMS, find
 from thalweg.bench.stream.limits import Limits
 from thalweg.bench.stream.order import Case, Order
 from thalweg.bench.stream.rounds import Contender, Measured, Sample, events_of, measure
-from thalweg.bench.stream.rows import limits_of, rows
+from thalweg.bench.stream.rows import in_common, limits_of, rows
 from thalweg.bench.stream.sides import Heard
 from thalweg.errors import CorruptDataError, InvalidError
 
@@ -111,7 +111,9 @@ def test_rows_are_medians_of_rounds_and_ratios_are_taken_within_a_round() -> Non
         pulled = Heard((0, 10**9), 0.1, (10**9,) + (latency_ns,) * 9)
         return Sample(turn, system, "native", CASE, 1000, heard, heard, pushed, pulled)
 
-    limits = {(turn, CASE): Limits(1e9, speed, 2 * speed, 1e-4, 1e-5) for turn, speed in enumerate((1e6, 2e6, 4e6))}
+    limits = {
+        (turn, CASE): Limits(1e9, speed, 2 * speed, 5e5, 6e5, 1e-4, 1e-5) for turn, speed in enumerate((1e6, 2e6, 4e6))
+    }
     timed = [("good", (0.1, 0.2, 0.4)), ("kafka", (0.4, 0.8, 1.6))]
     samples = [
         sample(turn, system, seconds, int(seconds * 1e6))
@@ -133,6 +135,20 @@ def test_rows_are_medians_of_rounds_and_ratios_are_taken_within_a_round() -> Non
     assert latency["round_trips"] == pytest.approx(20)
     assert latency["push_mean_s"] == pytest.approx(0.00005)
     assert limits_of(Measured(samples, limits))["append_bytes_per_s"] == 2e6
+
+
+@pytest.mark.parametrize(
+    ("measured", "common"),
+    [
+        ([], True),
+        ([("a", "native"), ("a", "python")], True),
+        ([("a", "native"), ("b", "native")], True),
+        ([("a", "native"), ("b", "python")], False),
+        ([("a", "native"), ("a", "python"), ("b", "python")], True),
+    ],
+)
+def test_systems_are_compared_in_a_language_that_two_share(measured: list[tuple[str, str]], common: bool) -> None:
+    assert in_common([{"system": system, "language": language} for system, language in measured]) is common
 
 
 def test_an_event_that_was_not_sent_is_refused() -> None:

@@ -45,11 +45,12 @@ SMALLER = {
     "thalweg run inference-loop": "--requests 5",
     "thalweg run funnel": "--candidates 200 --rounds 2 --per-round 8 --train-iterations 20",
     "python benchmarks/iteration_times.py": "--times 1 --kernels 32 --shapes fixed --iterations 50 --repeats 1",
-    "python examples/streams/tekapp": "--scale 0.06 --slices 6 --pixels 64 --window 45 --iterations 60",
+    "python examples/streams/tekapp": "--scale 0.06 --slices 6 --pixels 64 --window 750 --iterations 60",
     "python examples/streams/task_queue": "--scale 0.05 --sizes 1KB,1MB",
     "python examples/streams/provenance": "--scale 0.05 --producers 3 --step-ms 5 --systems stream,redis",
     "thalweg bench relayout": "--shape 20x30x40 --repeats 1",
     "thalweg bench transport": "--sizes 4KiB --rounds 1 --backends thalweg",
+    "thalweg bench ensemble": "--preset ofp --ensembles 1 --cycles 3 --rounds 1 --transports pnetcdf-tmpfs",
     "thalweg bench stream": "--systems redis,zeromq --event-sizes 1KB --rounds 1 --volume 1MB",
 }
 DEADLINE_S = 240

@@ -21,7 +21,7 @@ from thalweg.servers import kafka_jars
 EXAMPLES = ROOT / "examples" / "streams"
 DEADLINE_S = 120
 SMALL = {
-    "tekapp": "--scale 0.06 --slices 6 --pixels 64 --window 45 --iterations 60",
+    "tekapp": "--scale 0.06 --slices 6 --pixels 64 --window 750 --iterations 60",
     "task_queue": "--scale 0.05 --sizes 1KB,1MB",
     "provenance": "--scale 0.05 --producers 3 --batches 4 --step-ms 5 --systems stream,redis",
 }

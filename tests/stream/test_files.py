@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from source_tree import ROOT
 from thalweg import stream
-from thalweg.errors import CorruptDataError, InvalidError, WaitTimeoutError
+from thalweg.errors import CorruptDataError, InvalidError, NotFoundError, ServerGoneError, WaitTimeoutError
 from thalweg.stream.drivers.folder.batch_format import encode_batch, encode_head
 from thalweg.stream.drivers.folder.positions import encode_position
 
@@ -253,6 +254,23 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidError, match="give a folder"):
         stream.connect(f"files:{tmp_path}/file")
+
+
+def test_only_creating_a_topic_makes_the_folder(tmp_path):
+    folder = tmp_path / "new/folder"
+    with stream.connect(f"files:{folder}") as driver:
+        for look in (driver.list_topics, lambda: driver.open_topic("t"), lambda: driver.delete_topic("t")):
+            with pytest.raises(NotFoundError, match=f"there is no such folder as {folder}"):
+                look()
+        assert not folder.parent.exists()
+        driver.create_topic("t")
+        assert driver.list_topics() == ["t"]
+
+
+def test_a_folder_that_went_is_a_server_that_is_gone(driver, topic, tmp_path):
+    shutil.rmtree(tmp_path)
+    with pytest.raises(ServerGoneError, match="not there any more"):
+        driver.list_topics()
 
 
 def test_a_push_blocks_no_longer_than_said_and_takes_nothing_then(topic, tmp_path):

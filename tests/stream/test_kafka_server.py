@@ -42,6 +42,7 @@ def test_a_broker_keeps_events_and_goes_with_all_its_files(tmp_path: Path) -> No
     confluent = pytest.importorskip("confluent_kafka")
     with ServerManager("k", {"type": "kafka", "path": str(tmp_path), "settings": {"num.partitions": "3"}}) as server:
         address = "{host}:{port}".format(**server.get_server_info())
+        assert server.get_server_info()["address"] == f"kafka:{address}"
         assert len(children()) == 1
         producer = confluent.Producer({"bootstrap.servers": address, "log_level": 0})
         until = time.monotonic() + PATIENCE_S

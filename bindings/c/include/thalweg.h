@@ -133,6 +133,39 @@
 /// A consumer begins with the first event to come.
 #define THALWEG_BEGIN_NEXT 1
 
+/// The bytes of a file stay in memory.
+#define THALWEG_REDIRECT_MEMORY 0
+
+/// The bytes of a file stay in memory, and behind it in the file.
+#define THALWEG_REDIRECT_BOTH 1
+
+/// To see what is there now; waits for nobody and disturbs nobody.
+#define THALWEG_ACCESS_LOOK 0
+
+/// To read what others wrote.
+#define THALWEG_ACCESS_READ 1
+
+/// To read and write what is there.
+#define THALWEG_ACCESS_UPDATE 2
+
+/// To make the file where it is not there.
+#define THALWEG_ACCESS_CREATE 3
+
+/// To make the file anew, without what was in it.
+#define THALWEG_ACCESS_TRUNCATE 4
+
+/// To make the file, which must not be there.
+#define THALWEG_ACCESS_EXCLUSIVE 5
+
+/// This opening is no turn of the component, only a glance before one or between its calls.
+#define THALWEG_OPEN_GLANCE 1
+
+/// What is not there is not waited for, except for a turn.
+#define THALWEG_OPEN_AT_ONCE 2
+
+/// The bytes of an earlier file of its kind will do, as the caller overwrites them: their memory is at hand.
+#define THALWEG_OPEN_WARM 4
+
 /// What a call came to.
 ///
 /// Anything but `THALWEG_OK` leaves a message for `thalweg_last_error`, which says what failed, the value that was
@@ -194,6 +227,10 @@ typedef struct thalweg_producer thalweg_producer;
 /// What becomes of one push; made by `thalweg_producer_push` and `thalweg_producer_push_many`, ended by
 /// `thalweg_pushed_release`.
 typedef struct thalweg_pushed thalweg_pushed;
+
+/// A connection to the redirect service; made by `thalweg_redirect_connect`, ended by `thalweg_redirect_disconnect`.
+/// Threads may share it; a forked child must make its own.
+typedef struct thalweg_redirect thalweg_redirect;
 
 /// A put or get that goes on in the background; made by `thalweg_iput`, `thalweg_iget` and `thalweg_iget_into`, ended
 /// by `thalweg_request_release`.
@@ -501,6 +538,26 @@ typedef struct thalweg_events_info {
   /// Whether their data lie apart, so that `thalweg_consumer_read_data` must read them: 1 or 0.
   int32_t apart;
 } thalweg_events_info;
+
+/// How a file is redirected.
+typedef struct thalweg_file_rule {
+  /// `THALWEG_REDIRECT_MEMORY` or `THALWEG_REDIRECT_BOTH`.
+  uint32_t mode;
+  /// The components that use the file one after the other, separated by commas; `NULL`: there are no turns.
+  const char *turns;
+  /// How long to wait for another component, in seconds.
+  double deadline_s;
+} thalweg_file_rule;
+
+/// A file that was opened.
+typedef struct thalweg_opened {
+  /// The number under which it is closed.
+  uint64_t number;
+  /// A descriptor of its bytes, which the caller closes.
+  int descriptor;
+  /// 1 when the file was there before, else 0.
+  uint32_t existed;
+} thalweg_opened;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1255,6 +1312,67 @@ enum thalweg_status thalweg_events_data(const struct thalweg_events *events,
 /// Ends the events: their metadata and data must not be read any more. Nothing for `NULL`; `THALWEG_INVALID` when they
 /// were released before.
 enum thalweg_status thalweg_events_release(struct thalweg_events *events);
+
+/// Connects to the redirect service at `address`, `unix:NAME`, as a process of `component` in `coupling`. Blocks at most
+/// `timeout_s`.
+///
+/// Errors: `THALWEG_GONE` when nobody answers, `THALWEG_INVALID` for an address or a name that is none.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_redirect_connect(const char *address,
+                                             const char *coupling,
+                                             const char *component,
+                                             double timeout_s,
+                                             struct thalweg_redirect **redirect);
+
+/// Opens the file at `path`, an absolute path, for `access`, one of `THALWEG_ACCESS_…`; `flags` are of `THALWEG_OPEN_…`. Blocks
+/// until it is the component's turn, or until other components have written the file, at most for the rule's deadline.
+///
+/// Errors: `THALWEG_TIMEOUT`, `THALWEG_NOT_FOUND`, `THALWEG_EXISTS`; `THALWEG_ACCESS` for a component without a turn;
+/// `THALWEG_GONE` when another component failed.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_redirect_open(const struct thalweg_redirect *redirect,
+                                          const char *path,
+                                          const struct thalweg_file_rule *rule,
+                                          uint32_t access,
+                                          uint32_t flags,
+                                          struct thalweg_opened *opened);
+
+/// A descriptor of the bytes of the file at `path`, which the caller closes. Blocks until it is the component's turn, where
+/// there are turns. Errors: `THALWEG_NOT_FOUND`, and as `thalweg_redirect_open`.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_redirect_find(const struct thalweg_redirect *redirect,
+                                          const char *path,
+                                          const struct thalweg_file_rule *rule,
+                                          int *descriptor);
+
+/// Has done with the file that `thalweg_redirect_open` gave this number; its descriptor is closed apart. Errors:
+/// `THALWEG_INVALID` for a number that is not open, `THALWEG_GONE` when another process that had the file open failed.
+enum thalweg_status thalweg_redirect_close(const struct thalweg_redirect *redirect,
+                                           uint64_t number);
+
+/// Removes the file at `path`; who has it open keeps it. Errors: `THALWEG_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_redirect_remove(const struct thalweg_redirect *redirect, const char *path);
+
+/// Renames the file at `from`; one that was called `to` is gone. Errors: `THALWEG_NOT_FOUND`.
+///
+/// # Safety
+/// Pointers are `NULL` or valid.
+enum thalweg_status thalweg_redirect_rename(const struct thalweg_redirect *redirect,
+                                            const char *from,
+                                            const char *to);
+
+/// Ends the connection. What is open for writing counts as not finished. Nothing for `NULL`; `THALWEG_INVALID` when it
+/// was ended before.
+enum thalweg_status thalweg_redirect_disconnect(struct thalweg_redirect *redirect);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -2,11 +2,11 @@
 
 use crate::handle::{handle, hold, taken};
 use crate::status::{guarded, thalweg_status};
-use crate::text::{name, optional, patience, place};
+use crate::text::{self, optional, patience, place};
 use crate::versioned::{self, Versioned};
 use std::ffi::c_char;
 use std::sync::Arc;
-use thalweg::{Identity, Name, Server, Stage};
+use thalweg::{Identity, Name, Result, Server, Stage};
 
 /// A connection to the staging service; made by `thalweg_connect`, ended by `thalweg_disconnect`. Threads may share
 /// it; a forked child must make its own.
@@ -79,40 +79,59 @@ pub unsafe extern "C" fn thalweg_connect(
         let options = unsafe { versioned::taken(OPERATION, options, DEFAULTS) }?;
         let patience = patience(OPERATION, options.timeout_s)?;
         // SAFETY: the texts of the options are `NULL` or C strings, by the caller's promise.
-        let text = |what, given| unsafe { optional(OPERATION, what, given) };
-        let token = text("token", options.token)?
-            .map_or_else(|| from_environment("THALWEG_TOKEN"), |t| Some(t.into()));
-        let name_space = match options.name_space.is_null() {
+        let Goal { name, token, address, server } = unsafe { goal(OPERATION, &options) }?;
+        let namespace = match options.name_space.is_null() {
             true => Name::new(OPERATION, "default")?,
             // SAFETY: the caller's promise.
-            false => unsafe { name(OPERATION, "name_space", options.name_space) }?,
+            false => unsafe { text::name(OPERATION, "name_space", options.name_space) }?,
         };
-        let identity = Identity {
-            name: Name::new(OPERATION, &text("name", options.name)?.map_or_else(program, str::to_owned))?,
-            namespace: name_space,
-            token: token.unwrap_or_default(),
-        };
-        let given = text("addresses", options.addresses)?.filter(|a| !a.is_empty()).map(str::to_owned);
-        let (address, server) = match given.or_else(|| from_environment("THALWEG_ADDRESS")) {
-            Some(address) => (address, None),
-            None => {
-                let server = thalweg::embedded()?;
-                (server.address().to_string(), Some(server))
-            }
-        };
+        let identity = Identity { name, namespace, token };
         let stage = Stage::connect(&address, &identity, patience)?;
         *client = hold(Connection { stage, _server: server });
         Ok(())
     })
 }
 
+/// Where a connection leads, and whose it is.
+pub struct Goal {
+    pub name: Name,
+    pub token: String,
+    pub address: String,
+    /// The private server of this process, when that is where it leads.
+    pub server: Option<Arc<Server>>,
+}
+
+/// What options say, the environment, or what stands for both.
+///
+/// # Safety
+/// The texts of the options are `NULL` or C strings.
+pub unsafe fn goal(operation: &'static str, options: &thalweg_connect_options) -> Result<Goal> {
+    // SAFETY: the caller's promise.
+    let text = |what, given| unsafe { optional(operation, what, given) };
+    let token = text("token", options.token)?.map(str::to_owned);
+    let given = text("addresses", options.addresses)?.filter(|a| !a.is_empty()).map(str::to_owned);
+    let (address, server) = match given.or_else(|| from_environment("THALWEG_ADDRESS")) {
+        Some(address) => (address, None),
+        None => {
+            let server = thalweg::embedded()?;
+            (server.address().to_string(), Some(server))
+        }
+    };
+    Ok(Goal {
+        name: Name::new(operation, &text("name", options.name)?.map_or_else(program, str::to_owned))?,
+        token: token.or_else(|| from_environment("THALWEG_TOKEN")).unwrap_or_default(),
+        address,
+        server,
+    })
+}
+
 /// The value of a variable of the environment; none where it is empty.
-pub fn from_environment(variable: &str) -> Option<String> {
+fn from_environment(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|v| !v.is_empty())
 }
 
 /// The name of the running program.
-pub fn program() -> String {
+fn program() -> String {
     let path = std::env::args_os().next().map(std::path::PathBuf::from);
     let name = path.as_deref().and_then(std::path::Path::file_name).map(|n| n.to_string_lossy().into_owned());
     name.filter(|n| !n.is_empty()).unwrap_or_else(|| "program".into())

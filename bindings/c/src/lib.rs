@@ -39,3 +39,5 @@ mod listing;
 mod array;
 
 mod stream;
+
+mod redirect;

@@ -5,6 +5,7 @@
 mod arrays;
 mod client;
 mod failure;
+mod redirect;
 mod relayout;
 mod server;
 mod stream;
@@ -37,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<client::Client>()?;
     module.add_class::<client::Loan>()?;
     module.add_class::<server::Server>()?;
+    module.add_class::<redirect::Redirect>()?;
     module.add_class::<stream::StreamDriver>()?;
     module.add_class::<stream::StreamProducer>()?;
     module.add_class::<stream::StreamConsumer>()?;

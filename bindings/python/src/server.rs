@@ -78,8 +78,14 @@ impl Server {
         stats_dict(py, &stats.ok_or_else(closed)?)
     }
 
-    fn close(&self, py: Python<'_>) {
+    /// Redirected files that could not be written behind memory.
+    fn close(&self, py: Python<'_>) -> Vec<String> {
         let server = guarded(&self.server, Option::take);
-        py.detach(|| drop(server));
+        py.detach(|| {
+            server.map_or_else(Vec::new, |mut server| {
+                server.close();
+                server.unsaved()
+            })
+        })
     }
 }

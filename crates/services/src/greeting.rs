@@ -26,6 +26,8 @@ pub enum Greeting {
     Staging(Hello),
     /// To the stream service.
     Streams(Hello),
+    /// To the redirect service: the name is the component's, the namespace the coupling's.
+    Redirect(Hello),
 }
 
 impl Greeting {
@@ -50,7 +52,7 @@ impl Greeting {
     /// Who comes.
     pub fn hello(&self) -> &Hello {
         match self {
-            Greeting::Staging(hello) | Greeting::Streams(hello) => hello,
+            Greeting::Staging(hello) | Greeting::Streams(hello) | Greeting::Redirect(hello) => hello,
         }
     }
 
@@ -59,6 +61,7 @@ impl Greeting {
         match self {
             Greeting::Staging(_) => "stage.connect",
             Greeting::Streams(_) => "stream.connect",
+            Greeting::Redirect(_) => "redirect.connect",
         }
     }
 
@@ -70,6 +73,7 @@ impl Greeting {
         let spoken = match self {
             Greeting::Staging(_) => crate::staging::message::PROTOCOL,
             Greeting::Streams(_) => crate::stream::message::PROTOCOL,
+            Greeting::Redirect(_) => crate::redirect::message::PROTOCOL,
         };
         let theirs = self.hello().protocol;
         if theirs == spoken {

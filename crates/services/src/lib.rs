@@ -4,6 +4,7 @@ pub mod envelope;
 pub mod greeting;
 pub mod line;
 pub mod patterns;
+pub mod redirect;
 pub mod server;
 pub mod staging;
 pub mod stream;

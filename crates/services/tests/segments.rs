@@ -16,7 +16,7 @@ fn the_spill_file_is_never_handed_out_for_writing() {
     let spill = Spill { folder: std::env::temp_dir(), limit: Bytes(1 << 20) };
     let settings = Settings { limit: Some(Bytes(4 << 20)), spill: Some(spill), ..Settings::default() };
     let server = Server::start(settings).unwrap();
-    let socket = Socket::connect(server.address().strip_prefix("unix:").unwrap()).unwrap();
+    let socket = Socket::connect(server.address().strip_prefix("unix:").unwrap(), "test").unwrap();
     socket.set_patience(Nanos(20_000_000_000)).unwrap();
     let name = |text: &str| Name::new("test", text).unwrap();
     let (name, namespace) = (name("greedy"), name("run"));

@@ -454,3 +454,44 @@ fn a_producer_with_little_memory_appends_all() {
         driver.delete(name("little"), soon()).unwrap();
     });
 }
+
+#[test]
+fn a_callback_that_would_wait_for_itself_is_told_so() {
+    both(|_, address| {
+        let driver = driver(address);
+        create(&driver, "loop", 1, Rest::Memory, Durability::None);
+        let producer = std::sync::Arc::new(producer(&driver, "loop", BatchSize::Adaptive));
+        let (tell, told) = std::sync::mpsc::channel();
+        // Large ones are answered one by one, so that some are under way when the first is told.
+        let mut pushed: Vec<_> =
+            (0..8).map(|_| producer.push(0, b"{}", &[&[7; 900_000]], soon()).unwrap()).collect();
+        let last = pushed.pop().unwrap();
+        let inside = producer.clone();
+        last.when_done(Box::new(move || {
+            let next = inside.push(0, b"{}", &[], soon()).unwrap();
+            tell.send(next.wait(soon())).unwrap();
+        }));
+        let met = told.recv_timeout(soon().within.duration()).unwrap().map_err(|e| e.kind);
+        // It was over before the callback was given, and this thread called it; or the thread of the replies did.
+        assert!(met.is_ok() || met == Err(Kind::Invalid), "{met:?}");
+        producer.flush(soon()).unwrap();
+        driver.delete(name("loop"), soon()).unwrap();
+    });
+}
+
+#[test]
+fn many_producers_share_the_memory_for_batches() {
+    let folder = Folder::new();
+    let server = server(&folder, None);
+    let driver = driver(server.address());
+    create(&driver, "crowd", 1, Rest::Memory, Durability::None);
+    // Together far more than the machine has.
+    let options = ProducerOptions { outbox: Bytes(64 << 30), ..ProducerOptions::default() };
+    let crowd: Vec<Producer> =
+        (0..8).map(|_| driver.producer(name("crowd"), options.clone(), soon()).unwrap()).collect();
+    for producer in &crowd {
+        producer.push(0, b"{}", &[&[1; 300_000]], soon()).unwrap();
+        producer.flush(soon()).unwrap();
+    }
+    assert_eq!(all(&consumer(&driver, "crowd", "reader", Begin::First)).len(), 8);
+}

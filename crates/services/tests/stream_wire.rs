@@ -73,7 +73,6 @@ fn requests() -> Vec<Request> {
             within: Nanos(5),
         },
         Request::Acknowledge { place: place(), consumer: consumer.clone(), next: 9 },
-        Request::Seek { place: place(), consumer: consumer.clone(), next: 0 },
         Request::Leave { topic: topic_name, consumer, forget: true },
         Request::Cancel { request: 77 },
     ]
@@ -85,7 +84,7 @@ fn replies() -> Vec<Reply> {
         Reply::Topics(vec![name("a"), name("b")]),
         Reply::Topic(topic(), vec![0..9, 5..1 << 40]),
         Reply::Produced(1 << 33),
-        Reply::News { generation: 8, held: vec![Held { partition: 3, next: 4, events: 0..9 }] },
+        Reply::News { generation: 8, held: vec![Held { partition: 3, next: 4, events: 0..9, origin: 5 }] },
         Reply::Failed(Error::new(Kind::Full, "stream.produce", "no room")),
     ]
 }
@@ -100,6 +99,7 @@ fn handshakes() -> Vec<Handshake> {
         Handshake::Data { place: place(), position: 1 << 40 },
         Handshake::Since { place: place(), time: Nanos(1 << 60) },
         Handshake::File(Whereabouts { number: 800, place: 64, next: 800, end: Some(1000) }),
+        Handshake::Event(1000),
     ]
 }
 

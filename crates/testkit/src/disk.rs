@@ -1,7 +1,8 @@
 //! A toy disk: files in memory that tear what was not synchronised, fill up, and stop at any byte.
 
 use crate::chance::Chance;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Error, Kind, Result};
 use thalweg_transport::journal::{File, Folder};
@@ -15,6 +16,25 @@ struct Inode {
     now: Vec<u8>,
     /// What survives a crash for sure.
     safe: Vec<u8>,
+    /// The sectors that synchronising would bring to the disk. When that fails they are forgotten, as a kernel does: what is
+    /// read stays, and nobody brings it to the disk any more.
+    dirty: BTreeSet<usize>,
+}
+
+impl Inode {
+    fn touch(&mut self, bytes: Range<usize>) {
+        self.dirty.extend(bytes.start / SECTOR..bytes.end.div_ceil(SECTOR));
+    }
+
+    fn sync(&mut self) {
+        self.safe.resize(self.now.len(), 0);
+        for sector in std::mem::take(&mut self.dirty) {
+            let end = self.now.len().min((sector + 1) * SECTOR);
+            if let Some(now) = self.now.get(sector * SECTOR..end) {
+                self.safe[sector * SECTOR..end].copy_from_slice(now);
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -94,7 +114,7 @@ impl ToyDisk {
                     *byte = from.get(n * SECTOR + k).copied().unwrap_or(0);
                 }
             }
-            (inode.now, inode.safe) = (after.clone(), after);
+            *inode = Inode { now: after.clone(), safe: after, dirty: BTreeSet::new() };
         }
     }
 
@@ -111,7 +131,7 @@ impl ToyDisk {
         let number = state.names.get(name).copied();
         if let Some(inode) = number.and_then(|n| state.inodes.get_mut(&n)) {
             change(&mut inode.now);
-            inode.safe.clone_from(&inode.now);
+            *inode = Inode { now: inode.now.clone(), safe: inode.now.clone(), dirty: BTreeSet::new() };
         }
     }
 }
@@ -211,6 +231,7 @@ impl File for ToyFile {
                 inode.now.resize(end, 0);
             }
             inode.now[at as usize..end].copy_from_slice(&all[..some as usize]);
+            inode.touch(at as usize..end);
             match (some == all.len() as u64, full) {
                 (true, _) => Ok(()),
                 (false, true) => Err(Error::new(Kind::Full, "toy", "the disk is full")),
@@ -225,19 +246,27 @@ impl File for ToyFile {
                 return Err(io("killed"));
             }
             let inode = state.inodes.get_mut(&n).ok_or_else(|| io("gone"))?;
-            inode.now.resize(bytes as usize, 0);
+            let (before, after) = (inode.now.len(), bytes as usize);
+            inode.now.resize(after, 0);
+            inode.touch(before.min(after)..before.max(after));
             Ok(())
         })
     }
 
     fn sync(&self) -> Result<()> {
         self.with(|state, n| {
-            if state.broken || state.life == Some(0) {
-                return Err(io("the disk does not answer"));
-            }
+            let (broken, killed) = (state.broken, state.life == Some(0));
             let inode = state.inodes.get_mut(&n).ok_or_else(|| io("gone"))?;
-            inode.safe.clone_from(&inode.now);
-            Ok(())
+            match (killed, broken) {
+                (true, _) => return Err(io("killed")),
+                (_, true) => inode.dirty.clear(),
+                _ => inode.sync(),
+            }
+            if broken {
+                Err(io("the disk does not answer"))
+            } else {
+                Ok(())
+            }
         })
     }
 

@@ -28,6 +28,13 @@ pub mod stream {
     pub use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic, PARTITIONS_MAX};
 }
 
+/// Files that stay in memory.
+pub mod redirect {
+    pub use thalweg_services::redirect::client::{Client, How, Opened};
+    pub use thalweg_services::redirect::message::Access;
+    pub use thalweg_services::redirect::{Mode, Rule, TURNS_MAX};
+}
+
 pub use relayout::relayout;
 pub use thalweg_foundation::array::{
     Cell, DType, Extents, Field, Histogram, Layout, Number, Part, Plan, Records, Region, Shape, Sum, Summary,

@@ -46,7 +46,7 @@ impl End for Stream {
 fn channels() -> (Channel, Channel) {
     let name = format!("@thalweg-links-{}-{:?}", std::process::id(), thread::current().id());
     let listener = Listener::bind(&name).unwrap();
-    let near = Socket::connect(&name).unwrap();
+    let near = Socket::connect(&name, "test").unwrap();
     let (far, pid) = listener.accept().unwrap();
     assert_eq!(pid, std::process::id());
     let control = Control::over(Arc::new(Segment::create(Control::BYTES).unwrap()));
@@ -60,7 +60,7 @@ fn channels() -> (Channel, Channel) {
 
 fn streams() -> (Stream, Stream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let near = Stream::connect(&listener.local_addr().unwrap().to_string(), LATE).unwrap();
+    let near = Stream::connect(&listener.local_addr().unwrap().to_string(), "test", LATE).unwrap();
     (near, Stream::over(listener.accept().unwrap().0).unwrap())
 }
 

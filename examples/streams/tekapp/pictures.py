@@ -29,7 +29,7 @@ def draw_images(truth: Array, found: Array, smooth: Array, windows: list[dict[st
     panels[3].set_title("Error as projections arrive", loc="left", fontweight="bold")
     panels[3].set_xlabel("projections")
     panels[3].set_ylabel("RMSE of all slices")
-    panels[3].set_ylim(bottom=0)
+    panels[3].set_ylim(0, 1.25 * max(window[word]["rmse"] for window in windows for word in ("sirt", "den")))
     panels[3].grid(True, color="#dddddd", linewidth=0.7)
     panels[3].spines[["top", "right"]].set_visible(False)
     panels[3].legend(frameon=False)
@@ -37,7 +37,7 @@ def draw_images(truth: Array, found: Array, smooth: Array, windows: list[dict[st
 
 
 def draw_costs(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw median and mean of what an event costs in µs, a group of bars a component."""
+    """Draw median and mean of what an event costs, a group of bars a component."""
     figure = Figure(figsize=(10, 4.2), layout="constrained", dpi=100)
     axes = figure.subplots()
     components = list(dict.fromkeys(row["component"] for row in rows))
@@ -53,8 +53,10 @@ def draw_costs(rows: list[dict[str, Any]], path: Path) -> None:
         axes.hlines(means, at - 0.45 * width, at + 0.45 * width, color="black", linewidth=1.5, label=label)
     axes.set_xticks(range(len(components)), components)
     axes.set_yscale("log")
-    axes.margins(y=0.12)
-    axes.set_ylabel("median of an event / µs")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, 4 * high)  # the legend's room
+    axes.yaxis.set_major_formatter(lambda value_us, _: short(value_us))
+    axes.set_ylabel("median of an event")
     axes.set_title(
         "Producers [P]: push. Consumers [C]: pull, with the wait for what is not there yet.",
         loc="left",
@@ -63,10 +65,18 @@ def draw_costs(rows: list[dict[str, Any]], path: Path) -> None:
     axes.grid(True, axis="y", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper right", ncols=1 + len(systems))
     figure.savefig(path)
 
 
 def short(value_us: float) -> str:
-    """Return three digits, with k for thousands."""
-    return f"{value_us / 1000:.3g}k" if value_us >= 999.5 else f"{value_us:.3g}"
+    """Return a time of three digits at most, in the unit that suits it."""
+    for unit, microseconds in (("s", 1e6), ("ms", 1e3)):
+        if value_us >= 0.9995 * microseconds:
+            return f"{three(value_us / microseconds)} {unit}"
+    return f"{three(value_us)} µs"
+
+
+def three(value: float) -> str:
+    """Return a number rounded to three digits, without a power of ten."""
+    return f"{float(f'{value:.3g}'):.12g}"

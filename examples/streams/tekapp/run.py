@@ -18,7 +18,7 @@ from kit.place import streams_at, topics
 from tekapp import images
 from tekapp.components import Plan
 from tekapp.phantom import Array, head
-from tekapp.pictures import draw_costs, draw_images
+from tekapp.pictures import draw_costs, draw_images, three
 from thalweg.servers.server import new_namespace
 from thalweg.sizes import format_size
 
@@ -38,7 +38,9 @@ def main(words: Sequence[str] | None = None) -> int:
     made.add_argument("--sirt", type=count, default=2, help="processes that reconstruct (default: 2)")
     made.add_argument("--slices", type=count, default=40, help="of the phantom (default: 40)")
     made.add_argument("--pixels", type=count, default=128, help="of a slice's edge (default: 128)")
-    made.add_argument("--window", type=count, default=150, help="projections of an update (default: 150)")
+    made.add_argument(
+        "--window", type=count, default=150, help="projections of an update, before --scale (default: 150)"
+    )
     made.add_argument("--iterations", type=count, default=120, help="of SIRT, over all windows (default: 120)")
     made.add_argument("--noise", type=positive, default=0.1, help="deviation of a projection's values (default: 0.1)")
     options = made.parse_args(words)
@@ -50,7 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Run it over streams, then over ZeroMQ; return the result, and what there is to say."""
     projections = max(1, round(_PROJECTIONS * options.scale))
-    window = min(options.window, projections)
+    window = max(1, round(options.window * options.scale))
     windows = -(-projections // window)
     plan = Plan(
         system="stream",
@@ -151,6 +153,6 @@ def cost_table(rows: list[dict[str, Any]]) -> str:
     lines = []
     for component in _COMPONENTS:
         mine = [row for row in rows if row["component"] == component]
-        cells = [f"{row[f'{word}_us']:.3g}" for row in mine for word in ("min", "median", "max", "mean")]
+        cells = [three(row[f"{word}_us"]) for row in mine for word in ("min", "median", "max", "mean")]
         lines.append([component, mine[0]["events"], format_size(mine[0]["size_bytes"]), *cells])
     return table(["µs an event", "events", "size", *words], lines)

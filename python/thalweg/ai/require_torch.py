@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thalweg.errors import MissingLibraryError
+from thalweg.homes import library
 
 
 def require_torch() -> Any:
@@ -15,8 +15,4 @@ def require_torch() -> Any:
     MissingLibraryError
         When it is not installed.
     """
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingLibraryError("AI: the library torch is not installed; pip install 'thalweg[ai]'") from error
-    return torch
+    return library("torch", "AI", "ai")

@@ -10,7 +10,7 @@ import typer
 
 def main() -> None:
     """Run the command that the process was called with, and exit with its status."""
-    from thalweg.cli import bench, compare, consume, demo, doctor, produce, report, run, serve, topic
+    from thalweg.cli import bench, compare, consume, demo, doctor, produce, redirect, report, run, serve, topic
 
     app = typer.Typer(
         name="thalweg",
@@ -27,6 +27,7 @@ def main() -> None:
     app.command("compare")(compare.compare)
     app.command("report")(report.report)
     app.command("serve")(serve.serve)
+    app.command("redirect")(redirect.redirect)
     topic.register(app)
     app.command("produce")(produce.produce)
     app.command("consume")(consume.consume)

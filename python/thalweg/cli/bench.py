@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.cli.bench_ensemble import ensemble
 from thalweg.cli.bench_relayout import relayout
 from thalweg.cli.bench_staging import staging
 from thalweg.cli.bench_stream import stream
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     group.command("relayout")(relayout)
     group.command("staging")(staging)
     group.command("stream")(stream)
+    group.command("ensemble")(ensemble)
     app.add_typer(group, name="bench")
 
 

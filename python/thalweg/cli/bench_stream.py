@@ -170,7 +170,7 @@ def _chosen(names: list[str] | None, languages: Sequence[Any], cases: list[Case]
 
 
 def _print(output: Output, found: list[dict[str, Any]], limits: dict[str, Any]) -> None:
-    from thalweg.bench.stream.rows import OPERATIONS
+    from thalweg.bench.stream.rows import OPERATIONS, in_common
     from thalweg.sizes import format_size
 
     for operation in OPERATIONS:
@@ -209,11 +209,15 @@ def _print(output: Output, found: list[dict[str, Any]], limits: dict[str, Any]) 
                 for row in sorted(shown, key=_order)
             ],
         )
-    append, read, copy = (limits[f"{name}_bytes_per_s"] / 1e9 for name in ("append", "read", "memcpy"))
+    if not in_common(found):
+        output.line("no common language: rows are not comparable; the lines on what was left out say what is missing")
+    names = ("append", "read", "memory_write", "memory_read", "memcpy")
+    append, read, write_memory, read_memory, copy = (limits[f"{name}_bytes_per_s"] / 1e9 for name in names)
     synced_us, trip_us = limits["append_fdatasync_s"] * 1e6, limits["unix_round_trip_s"] * 1e6
     output.line(
-        f"limits    append {append:.2f}, read {read:.2f}, memcpy {copy:.2f} GB/s; append and fdatasync "
-        f"{synced_us:.0f} µs; Unix-socket round trip {trip_us:.1f} µs"
+        f"limits    append {append:.2f}, read {read:.2f}, a new file in memory {write_memory:.2f} and "
+        f"{read_memory:.2f}, memcpy {copy:.2f} GB/s; append and fdatasync {synced_us:.0f} µs; Unix-socket round trip "
+        f"{trip_us:.1f} µs"
     )
 
 

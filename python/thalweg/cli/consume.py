@@ -42,7 +42,8 @@ def consume(
         list[int] | None, typer.Option("--partition", help="Only these partitions; may be given several times.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="FOLDER", help="Write each event's data to a file there.")
+        Path | None,
+        typer.Option("--data", metavar="FOLDER", help="Write each event's data to a file there; it is made."),
     ] = None,
     only_metadata: Annotated[
         bool, typer.Option("--metadata-only", help="Print the metadata alone, as they can be produced again.")
@@ -64,11 +65,17 @@ def consume(
     """
     from thalweg.errors import InvalidError
 
-    if data is not None and not data.is_dir():
-        raise InvalidError(f"consume: --data {data}: there is no such folder; make it first")
     written = 0
     with connected(address, token) as driver:
-        consumer = driver.open_topic(topic).consumer(
+        opened = driver.open_topic(topic)
+        if data is not None:
+            try:
+                data.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InvalidError(
+                    f"consume: --data {data}: {error.strerror}; give a folder, or where one can be made"
+                ) from None
+        consumer = opened.consumer(
             name or f"command-line-{os.getpid()}-{secrets.token_hex(4)}", partitions=partition, begin=begin
         )
         try:

@@ -26,6 +26,11 @@ JsonOption = Annotated[
 _PIPED_WIDTH = 200
 
 
+def counted(count: int, word: str) -> str:
+    """Return a number and what is counted, such as ``1 event`` or ``2 events``."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
 class Output:
     """The two audiences of one command.
 

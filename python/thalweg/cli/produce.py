@@ -14,6 +14,8 @@ from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
 from thalweg.cli.stream_options import AddressOption, TokenOption, connected
 
+_FLUSH_S = 300.0
+
 
 @command
 def produce(
@@ -48,9 +50,11 @@ def produce(
 
         thalweg produce losses --lines history.jsonl --json -
     """
-    from thalweg.cli.output import Output
+    from thalweg.cli.output import Output, counted
     from thalweg.cli.progress import live
+    from thalweg.errors import InvalidError
 
+    _check_sources(files, lines, metadata)
     output = Output(json_path)
     events = _of_files(files, metadata) if files else _of_lines(lines)
     count = size_bytes = 0
@@ -58,20 +62,39 @@ def produce(
     with connected(address, token) as driver:
         opened = driver.open_topic(topic)
         with opened.producer("command-line") as producer, live() as tell:
-            for value, data in events:
-                producer.push(value, data, partition=partition)
-                count += 1
-                size_bytes += len(data) if data is not None else 0
-                if count % 1000 == 0:
-                    tell("produce", count, count, f"{count} events")
-            producer.flush(300.0)
+            try:
+                for where, value, data in events:
+                    try:
+                        producer.push(value, data, partition=partition)
+                    except InvalidError as error:
+                        raise InvalidError(f"produce: {where}: {error}; those before it are appended") from None
+                    count += 1
+                    size_bytes += len(data) if data is not None else 0
+                    if count % 1000 == 0:
+                        tell("produce", count, count, f"{count} events")
+            except InvalidError:
+                producer.flush(_FLUSH_S)  # what is wrong is said with those before it appended
+                raise
+            producer.flush(_FLUSH_S)
     elapsed_s = time.monotonic() - start
-    output.line(f"produced  {count} events with {size_bytes} bytes of data to {topic} in {elapsed_s:.2f} s")
+    output.line(f"produced  {counted(count, 'event')} with {size_bytes} bytes of data to {topic} in {elapsed_s:.2f} s")
     row = {"topic": topic, "events": count, "data_bytes": size_bytes, "elapsed_s": elapsed_s}
     output.write([row], limits={})
 
 
-def _of_lines(path: Path | None) -> Iterator[tuple[Any, bytes | None]]:
+def _check_sources(files: list[Path] | None, lines: Path | None, metadata: str | None) -> None:
+    from thalweg.cli.output import counted
+    from thalweg.errors import ConfigError
+
+    if files and lines is not None:
+        raise ConfigError(f"produce: --lines {lines} with {counted(len(files), 'FILE')}; give either, or produce twice")
+    if metadata is not None and not files:
+        raise ConfigError(
+            f"produce: --metadata {metadata!r} without a FILE; it says more about FILEs, lines say theirs"
+        )
+
+
+def _of_lines(path: Path | None) -> Iterator[tuple[str, Any, bytes | None]]:
     import json
 
     from thalweg.errors import InvalidError
@@ -81,7 +104,7 @@ def _of_lines(path: Path | None) -> Iterator[tuple[Any, bytes | None]]:
         for number, line in enumerate(source, 1):
             if line.strip():
                 try:
-                    yield json.loads(line), None
+                    yield f"line {number}", json.loads(line), None
                 except ValueError as error:
                     raise InvalidError(
                         f"produce: line {number} is no JSON ({error}); those before it are appended"
@@ -97,7 +120,7 @@ def _opened(path: Path) -> Any:
         raise InvalidError(f"produce: {error}") from None
 
 
-def _of_files(files: list[Path], metadata: str | None) -> Iterator[tuple[Any, bytes | None]]:
+def _of_files(files: list[Path], metadata: str | None) -> Iterator[tuple[str, Any, bytes | None]]:
     import json
 
     from thalweg.errors import InvalidError
@@ -111,4 +134,4 @@ def _of_files(files: list[Path], metadata: str | None) -> Iterator[tuple[Any, by
     for path in files:
         with _opened(path) as file:
             content = file.read()
-        yield {"name": path.name, "size_bytes": len(content), **more}, content
+        yield str(path), {"name": path.name, "size_bytes": len(content), **more}, content

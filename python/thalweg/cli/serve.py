@@ -62,7 +62,11 @@ def serve(
     ] = None,
     streams: Annotated[
         str | None,
-        typer.Option("--streams", metavar="DIR", help="Folder of topics in files. Default: topics rest in memory."),
+        typer.Option(
+            "--streams",
+            metavar="DIR",
+            help="Folder where topics rest in files. Without: in memory, gone with the server.",
+        ),
     ] = None,
     stream_memory: Annotated[
         str | None, typer.Option("--stream-memory", metavar="SIZE", help="Most memory for events that rest in it.")

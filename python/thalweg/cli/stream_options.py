@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,13 +59,26 @@ def connected(address: str | None, token: str | None, timeout_s: float = 10.0) -
 
 def rest_of(rest: str | None) -> Any:
     """Return where events rest, as the library takes it."""
-    return {"data": rest} if rest is not None and rest.startswith("/") else rest
+    from thalweg.errors import ConfigError
+
+    if rest is None or rest in ("memory", "files"):
+        return rest
+    if not rest.startswith("/"):
+        raise ConfigError(f"--rest: {rest!r} is not accepted; give memory, files or /FOLDER")
+    return {"data": rest}
 
 
 def retention_of(age_s: float | None, size: str | None, acknowledged: bool) -> dict[str, Any] | None:
     """Return what is kept, as the library takes it; None where nothing was said."""
+    from thalweg.errors import ConfigError, InvalidError
     from thalweg.sizes import parse_size
 
     if age_s is None and size is None and not acknowledged:
         return None
-    return {"age_s": age_s, "size_bytes": None if size is None else parse_size(size), "acknowledged": acknowledged}
+    if age_s is not None and not 0 < age_s < math.inf:
+        raise ConfigError(f"--keep-age: {age_s:g} is not accepted; give seconds above 0")
+    try:
+        size_bytes = None if size is None else parse_size(size)
+    except InvalidError as error:
+        raise ConfigError(f"--keep-size: {error}") from None
+    return {"age_s": age_s, "size_bytes": size_bytes, "acknowledged": acknowledged}

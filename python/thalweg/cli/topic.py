@@ -25,6 +25,8 @@ from thalweg.cli.stream_options import (
 if TYPE_CHECKING:
     from thalweg.stream.definition import TopicDescription
 
+_SELECTORS = ("round_robin", "random", "explicit")
+
 NameArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
 
 
@@ -84,7 +86,7 @@ def create(
 
         thalweg topic create tasks --validator @task.schema.json --selector hash:/worker --keep-size 10GB
     """
-    from thalweg.cli.output import Output
+    from thalweg.cli.output import Output, counted
 
     output = Output(json_path)
     with connected(address, token) as driver:
@@ -94,12 +96,12 @@ def create(
             rest=rest_of(rest),
             durability=durability,
             retention=retention_of(keep_age, keep_size, drop_acknowledged),
-            validator=_rule("--validator", "schema", validator),
-            selector={"hash": selector[5:]} if selector.startswith("hash:") else selector,
-            serializer=_rule("--serializer", "record", serializer) or "json",
+            validator=None if validator is None else _rule("--validator", validator, ("json",), "schema"),
+            selector=_selector(selector),
+            serializer=_rule("--serializer", serializer, ("json", "messagepack"), "record"),
         )
         described = driver.describe_topic(name)
-    output.line(f"created   {name} with {len(described.partitions)} partitions at {address}")
+    output.line(f"created   {name} with {counted(len(described.partitions), 'partition')} at {address}")
     output.write(_rows(described), limits={})
 
 
@@ -241,14 +243,30 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _rule(option: str, kind: str, text: str | None) -> Any:
+def _selector(text: str) -> Any:
+    """Return the rule of a selector; ``hash:/POINTER`` hashes what is there in the metadata."""
+    from thalweg.errors import ConfigError
+
+    word, colon, pointer = text.partition(":")
+    if word == "hash" and colon and pointer[:1] in ("", "/"):
+        return {"hash": pointer}
+    if text not in _SELECTORS:
+        raise ConfigError(f"--selector: {text!r} is not accepted; give {', '.join(_SELECTORS)} or hash:/POINTER")
+    return text
+
+
+def _rule(option: str, text: str, words: tuple[str, ...], kind: str) -> Any:
     """Return a rule; ``@FILE`` is the JSON in a file."""
     from pathlib import Path
 
     from thalweg.errors import ConfigError
 
-    if text is None or not text.startswith("@"):
+    if text in words:
         return text
+    if not text.startswith("@"):
+        raise ConfigError(
+            f"{option}: {text!r} is not accepted; give {', '.join(words)} or @FILE, with the {kind} in it"
+        )
     try:
         return {kind: json.loads(Path(text[1:]).read_text())}
     except (OSError, ValueError) as error:

@@ -16,7 +16,8 @@ from thalweg.datastore.backend import MISSING, Backend, Capabilities, How, enoug
 from thalweg.datastore.redis_subscription import Subscription, sleep
 from thalweg.datastore.redis_topology import Cluster, Instances, Node, Topology, tag
 from thalweg.datastore.staged_value import Array, Header, Packed, destination, unpack, writable_bytes
-from thalweg.errors import AccessError, CorruptDataError, FullError, InvalidError, MissingLibraryError, ServerGoneError
+from thalweg.errors import AccessError, CorruptDataError, FullError, InvalidError, ServerGoneError
+from thalweg.homes import library
 
 PIECE_BYTES = 256 << 20  # one Redis string holds at most 512 MiB
 _RETRIES = 100
@@ -39,13 +40,7 @@ class RedisBackend(Backend):
         return None
 
     def __init__(self, server_info: Mapping[str, Any]) -> None:
-        try:
-            import redis
-        except ImportError as error:
-            raise MissingLibraryError(
-                "redis: the library redis is not installed; pip install 'thalweg[redis]'"
-            ) from error
-        self._redis = redis
+        self._redis = library("redis", "redis", "redis")
         self._namespace = server_info["namespace"]
         self._piece_bytes = int(server_info.get("piece_bytes", PIECE_BYTES))
         instances = server_info["instances"]

@@ -69,8 +69,14 @@ class KafkaServer(Server):
         except BaseException:
             self.stop()
             raise
-        config = self._config
-        return {"backend": "kafka", "host": config.host, "port": port, "namespace": self._namespace.root.name}
+        host = self._config.host
+        return {
+            "backend": "kafka",
+            "address": f"kafka:{host}:{port}",  # as `thalweg.stream.connect` takes it
+            "host": host,
+            "port": port,
+            "namespace": self._namespace.root.name,
+        }
 
     def stop(self) -> None:
         process, self._process = self._process, None

@@ -109,9 +109,15 @@ class Server:
         """Counters of the service: clients, entries, bytes held, granted, retired and taken, puts, deletes, waits."""
         return self._native.stats()
 
-    def close(self) -> None:
-        """Stop serving. Clients get `ServerGoneError`; their views stay valid. Blocks until the threads have ended."""
-        self._native.close()
+    def close(self) -> list[str]:
+        """Stop serving. Clients get `ServerGoneError`; their views stay valid. Blocks until the threads have ended.
+
+        Returns
+        -------
+        list of str
+            Redirected files that could not be written behind memory, each with its reason.
+        """
+        return self._native.close()
 
     def __enter__(self) -> Server:
         return self

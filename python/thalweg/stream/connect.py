@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 
-from thalweg.errors import ConfigError, InvalidError
+from thalweg.errors import InvalidError
+from thalweg.homes import Homes
 from thalweg.stream.definition import check_name
 from thalweg.stream.driver import Driver
 from thalweg.stream.drivers.transport import StreamTransport
 from thalweg.stream.future import check_timeout
 
 _NATIVE = "thalweg.stream.drivers.native:NativeTransport"
-_HOME: dict[str, str] = {
-    "unix": _NATIVE,
-    "tcp": _NATIVE,
-    "files": "thalweg.stream.drivers.files:FilesTransport",
-    "kafka": "thalweg.stream.drivers.kafka:KafkaTransport",
-}
+_DRIVERS: Homes[StreamTransport] = Homes(
+    "register_driver",
+    "scheme",
+    {
+        "unix": _NATIVE,
+        "tcp": _NATIVE,
+        "files": "thalweg.stream.drivers.files:FilesTransport",
+        "kafka": "thalweg.stream.drivers.kafka:KafkaTransport",
+    },
+)
+#: Those that several schemes have get them with the address.
+_WITH_SCHEME = ("unix", "tcp")
 
 
 def register_driver(scheme: str, home: str) -> None:
@@ -28,11 +34,7 @@ def register_driver(scheme: str, home: str) -> None:
     ConfigError
         When the scheme is taken or `home` is not of that form.
     """
-    if scheme in _HOME:
-        raise ConfigError(f"register_driver: {scheme!r} is taken; choose another scheme than {', '.join(_HOME)}")
-    if home.count(":") != 1:
-        raise ConfigError(f"register_driver: home {home!r} is not of the form 'package.module:Class'")
-    _HOME[scheme] = home
+    _DRIVERS.register(scheme, home)
 
 
 def connect(
@@ -67,16 +69,11 @@ def connect(
     check_name(name, "connect", "client")
     check_timeout(timeout_s, "connect")
     if address is None:
-        return Driver(_class(_NATIVE)(None, name=name, token=token, timeout_s=timeout_s), "a server in this process")
+        return Driver(_DRIVERS["unix"](None, name=name, token=token, timeout_s=timeout_s), "a server in this process")
     scheme, colon, rest = address.partition(":") if isinstance(address, str) else ("", "", "")
-    if not colon or not rest or scheme not in _HOME:
-        raise InvalidError(f"connect: address {address!r}; accepted are {', '.join(f'{known}:...' for known in _HOME)}")
-    transport = _class(_HOME[scheme])
-    given = address if _HOME[scheme] == _NATIVE else rest
-    return Driver(transport(given, name=name, token=token, timeout_s=timeout_s), address)
-
-
-def _class(home: str) -> type[StreamTransport]:
-    module, _, attribute = home.partition(":")
-    transport: type[StreamTransport] = getattr(importlib.import_module(module), attribute)
-    return transport
+    if not colon or not rest or scheme not in _DRIVERS:
+        raise InvalidError(
+            f"connect: address {address!r}; accepted are {', '.join(f'{known}:...' for known in _DRIVERS)}"
+        )
+    given = address if scheme in _WITH_SCHEME else rest
+    return Driver(_DRIVERS[scheme](given, name=name, token=token, timeout_s=timeout_s), address)

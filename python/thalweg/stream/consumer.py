@@ -21,6 +21,8 @@ from thalweg.stream.wanted import Wanted
 T = TypeVar("T")
 _SLICE_S = 0.25
 _MOST = 1 << 20
+#: So often it is asked whether a partition, of which events were fetched, is still held.
+_LOOK_S = 0.1
 
 
 class Consumer:
@@ -49,6 +51,7 @@ class Consumer:
         self._reading = threading.Lock()
         self._batch: RawBatch | None = None
         self._at = 0
+        self._look_at = 0.0
         self._closed = False
 
     def pull(self) -> Future[Event]:
@@ -69,7 +72,7 @@ class Consumer:
 
     def events(self, idle_s: float) -> Iterator[Event]:
         """Yield events until none came for `idle_s` seconds, or the consumer is closed."""
-        check_timeout(idle_s, "events")
+        check_timeout(idle_s, "events", "idle_s")
         while not self._closed:
             try:
                 event = self.pull().result(idle_s)
@@ -196,9 +199,18 @@ class Consumer:
                 f"{operation}: another thread read from consumer {self.name!r} for {timeout_s:g} s; give each its own"
             )
 
+    def _fetched(self) -> RawBatch | None:
+        """Return what was fetched and not given out yet; nothing of a partition that another member has now."""
+        now = time.monotonic()
+        if self._batch is not None and now >= self._look_at:
+            self._look_at = now + _LOOK_S
+            if not self._transport.holds(self._batch.partition):
+                self._batch = None
+        return self._batch
+
     def _take_one(self) -> Event | None:
         with self._reading:
-            batch, at = self._batch, self._at
+            batch, at = self._fetched(), self._at
             if batch is None:
                 return None
             encoded = batch.metadata[at]
@@ -212,7 +224,7 @@ class Consumer:
 
     def _take_many(self, max_events: int) -> EventBatch | None:
         with self._reading:
-            batch, at = self._batch, self._at
+            batch, at = self._fetched(), self._at
             if batch is None:
                 return None
             end = min(at + max_events, len(batch.metadata))

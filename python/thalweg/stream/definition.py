@@ -50,7 +50,7 @@ class PartitionDefinition:
     Attributes
     ----------
     rest : str or mapping
-        ``"memory"``, ``"files"``, or ``{"data": folder}``.
+        ``"memory"``, ``"files"``, ``{"data": folder}``, or ``"anywhere"``: the server chooses.
     durability : str
         ``"none"``, ``"interval:TIME"`` or ``"always"``.
     """
@@ -149,6 +149,8 @@ def partition_definition(operation: str, rest: object, durability: object, reten
 
 
 def _rest(operation: str, rest: object) -> Rest:
+    if rest is None:
+        return "anywhere"
     if rest in ("memory", "files"):
         return str(rest)
     if isinstance(rest, Mapping) and set(rest) == {"data"} and str(rest["data"]).startswith("/"):

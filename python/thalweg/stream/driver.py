@@ -57,7 +57,7 @@ class Driver:
             How many, 1 to 4096.
         rest : str or mapping, optional
             ``"memory"``, ``"files"``, or ``{"data": folder}``: files, the data apart in that folder of the server's
-            node. Without, the technology's own.
+            node. Without, in files where the server has a folder (``thalweg serve --streams DIR``), else in memory.
         durability : str, optional
             ``"none"`` (survives the server where it rests in files), ``"interval"`` or ``"interval:50ms"`` (so long
             after it at the latest also the machine), ``"always"`` (also the machine, before a push is done).
@@ -181,7 +181,7 @@ class Driver:
         can = self.capabilities
         partition = partition_definition(
             operation,
-            can.rests[0] if rest is None else rest,
+            can.rests[0] if rest is None and not can.server_chooses_rest else rest,
             can.durabilities[0] if durability is None else durability,
             retention,
         )

@@ -22,8 +22,8 @@ TIMEOUT_S = 30.0
 _lock = threading.Lock()
 
 
-def check_timeout(timeout_s: object, operation: str) -> float:
-    """Return a number of seconds to wait.
+def check_timeout(timeout_s: object, operation: str, name: str = "timeout_s") -> float:
+    """Return a number of seconds to wait, given as the argument `name`.
 
     Raises
     ------
@@ -31,8 +31,30 @@ def check_timeout(timeout_s: object, operation: str) -> float:
         When it is not one, at least 0 and finite.
     """
     if not isinstance(timeout_s, int | float) or isinstance(timeout_s, bool) or not 0 <= timeout_s < math.inf:
-        raise InvalidError(f"{operation}: timeout_s {timeout_s!r}; accepted are seconds, at least 0 and finite")
+        raise InvalidError(f"{operation}: {name} {timeout_s!r}; accepted are seconds, at least 0 and finite")
     return float(timeout_s)
+
+
+def until_called(
+    give: Callable[[Callable[[], None]], object], forget: Callable[[Callable[[], None]], object] = lambda wake: None
+) -> Generator[Any, None, None]:
+    """Wait in asyncio until what `give` is given is called, by whatever thread; `forget` takes it back afterwards."""
+    loop = asyncio.get_running_loop()
+    waiter = loop.create_future()
+
+    def release() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def wake() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(release)
+
+    give(wake)
+    try:
+        yield from waiter
+    finally:
+        forget(wake)
 
 
 class Future(ABC, Generic[T_co]):
@@ -124,18 +146,7 @@ class Promise(Future[T]):
 
     def __await__(self) -> Generator[Any, None, T]:
         if not self._settled:
-            loop = asyncio.get_running_loop()
-            waiter = loop.create_future()
-
-            def wake() -> None:
-                with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-                    loop.call_soon_threadsafe(_release, waiter)
-
-            self.when_done(wake)
-            try:
-                yield from waiter
-            finally:
-                self._forget(wake)
+            yield from until_called(self.when_done, self._forget)
         return self.result(0)
 
     def when_done(self, callback: Callable[[], object]) -> None:
@@ -207,11 +218,6 @@ class Appended(Future[EventId]):
     def __await__(self) -> Generator[Any, None, EventId]:
         first = yield from self._batch.__await__()
         return EventId(self._partition, first + self._index)
-
-
-def _release(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
 
 
 class All(Future[list[T]]):

@@ -55,6 +55,8 @@ class Packed:
     def begins(self) -> Ends:
         """Where each begins in `blob`."""
         begins = np.zeros(len(self.ends), np.uint64)
+        if len(begins) < 2:
+            return begins
         begins[1:] = self.ends[:-1]
         if self.align > 1:
             begins += np.uint64(self.align - 1)
@@ -64,7 +66,7 @@ class Packed:
     @property
     def sizes(self) -> Ends:
         """How long each is."""
-        return self.ends - self.begins
+        return self.ends - self.begins if len(self.ends) > 1 else self.ends
 
     @cached_property
     def bounds(self) -> list[tuple[int, int]]:
@@ -111,11 +113,13 @@ class Packed:
 
     def table(self) -> npt.NDArray[np.uint8] | None:
         """Return a view of shape (count, length) where all are equally long and lie evenly, else None."""
-        if not len(self.ends):
+        count = len(self.ends)
+        if not count:
             return None
         size, begins = int(self.ends[0]), self.begins
-        stride = int(begins[1]) if len(begins) > 1 else size
-        count = len(begins)
+        if count == 1:
+            return np.frombuffer(self.blob, np.uint8, size).reshape(1, size)
+        stride = int(begins[1])
         even = np.arange(count, dtype=np.uint64) * np.uint64(stride)
         if not (bool((self.ends - begins == size).all()) and bool((begins == even).all())):
             return None

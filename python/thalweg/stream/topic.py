@@ -8,7 +8,14 @@ from typing import get_args
 from thalweg.errors import InvalidError
 from thalweg.stream.consumer import Consumer
 from thalweg.stream.definition import TopicDescription, check_name
-from thalweg.stream.drivers.transport import ADAPTIVE, Begin, Ordering, StreamTransport
+from thalweg.stream.drivers.transport import (
+    ADAPTIVE,
+    Begin,
+    ConsumerOptions,
+    Ordering,
+    ProducerOptions,
+    StreamTransport,
+)
 from thalweg.stream.future import TIMEOUT_S, check_timeout
 from thalweg.stream.producer import Producer
 from thalweg.stream.rules.selector import check_partition, selector_of
@@ -72,11 +79,7 @@ class Topic:
         transport = self._transport.producer(
             self.name,
             selector.partitions,
-            name=name,
-            batch_size=batch_size,
-            max_num_batches=max_num_batches,
-            ordering=ordering,
-            timeout_s=check_timeout(timeout_s, operation),
+            ProducerOptions(name, batch_size, max_num_batches, ordering, check_timeout(timeout_s, operation)),
         )
         return Producer(self.name, name, transport, self._validator, selector, self._serializer)
 
@@ -134,13 +137,7 @@ class Topic:
         timeout_s = check_timeout(timeout_s, operation)
         transport = self._transport.consumer(
             self.name,
-            name=name,
-            partitions=partitions,
-            begin=begin,
-            batch_size=batch_size,
-            max_num_batches=max_num_batches,
-            whole=wanted.whole,
-            timeout_s=timeout_s,
+            ConsumerOptions(name, partitions, begin, batch_size, max_num_batches, wanted.whole, timeout_s),
         )
         return Consumer(self.name, name, transport, wanted, self._serializer, timeout_s)
 

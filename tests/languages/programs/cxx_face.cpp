@@ -1,5 +1,5 @@
 // The C++ face: owners, typed views, exceptions with kinds, deadlines.
-#include <thalweg.hpp>
+#include "check.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -10,31 +10,6 @@
 
 using namespace std::chrono_literals;
 using thalweg::Kind;
-
-static int failures = 0;
-
-#define TRUE(condition) expect(__LINE__, #condition, (condition))
-#define THROWS(kind, words, call) throws(__LINE__, #call, kind, words, [&] { call; })
-
-static void expect(int line, const char* what, bool holds) {
-  if (holds) return;
-  ++failures;
-  std::fprintf(stderr, "line %d: %s does not hold\n", line, what);
-}
-
-template <class Call>
-static void throws(int line, const char* what, Kind kind, const std::string& words, Call&& call) {
-  std::string met = "nothing";
-  try {
-    call();
-  } catch (const thalweg::Error& error) {
-    if (error.kind() == kind && std::string(error.what()).find(words) != std::string::npos) return;
-    met = error.what();
-  }
-  ++failures;
-  std::fprintf(stderr, "line %d: %s\n  threw \"%s\"\n  instead of kind %d \"…%s…\"\n", line, what, met.c_str(),
-               static_cast<int>(kind), words.c_str());
-}
 
 static void regions_in_any_layout(const thalweg::Client& client) {
   const auto u = client.define<float>("u", {3, 4, 5});

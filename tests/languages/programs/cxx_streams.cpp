@@ -1,5 +1,5 @@
 // Streams in C++: what is pushed comes out as it went in; owners, views, exceptions with kinds.
-#include <thalweg.hpp>
+#include "check.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -11,31 +11,6 @@
 using namespace std::chrono_literals;
 using thalweg::Kind;
 namespace stream = thalweg::stream;
-
-static int failures = 0;
-
-#define TRUE(condition) expect(__LINE__, #condition, (condition))
-#define THROWS(kind, words, call) throws(__LINE__, #call, kind, words, [&] { call; })
-
-static void expect(int line, const char* what, bool holds) {
-  if (holds) return;
-  ++failures;
-  std::fprintf(stderr, "line %d: %s does not hold\n", line, what);
-}
-
-template <class Call>
-static void throws(int line, const char* what, Kind kind, const std::string& words, Call&& call) {
-  std::string met = "nothing";
-  try {
-    call();
-  } catch (const thalweg::Error& error) {
-    if (error.kind() == kind && std::string(error.what()).find(words) != std::string::npos) return;
-    met = error.what();
-  }
-  ++failures;
-  std::fprintf(stderr, "line %d: %s\n  threw \"%s\"\n  instead of kind %d \"…%s…\"\n", line, what, met.c_str(),
-               static_cast<int>(kind), words.c_str());
-}
 
 static std::string metadata_of(std::uint64_t number) { return "{\"n\": " + std::to_string(number) + "}"; }
 static std::string data_of(std::uint64_t number) {

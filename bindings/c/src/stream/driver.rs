@@ -1,13 +1,13 @@
 //! The connection to the stream service.
 
-use crate::client::{from_environment, program, thalweg_connect_options, DEFAULTS};
+use crate::client::{goal, thalweg_connect_options, Goal, DEFAULTS};
 use crate::handle::{handle, hold, taken};
 use crate::status::{guarded, invalid, thalweg_status};
 use crate::text::{optional, patience, place};
 use crate::versioned;
 use std::sync::Arc;
 use thalweg::stream::{Driver, Identity};
-use thalweg::{Name, Server};
+use thalweg::Server;
 
 /// A connection to the stream service; made by `thalweg_stream_connect`, ended by `thalweg_stream_disconnect`. Threads
 /// may share it; a forked child must make its own.
@@ -46,24 +46,13 @@ pub unsafe extern "C" fn thalweg_stream_connect(
         let options = unsafe { versioned::taken(OPERATION, options, DEFAULTS) }?;
         let patience = patience(OPERATION, options.timeout_s)?;
         // SAFETY: the texts of the options are `NULL` or C strings, by the caller's promise.
-        let text = |what, given| unsafe { optional(OPERATION, what, given) };
-        if let Some(given) = text("name_space", options.name_space)? {
+        if let Some(given) = unsafe { optional(OPERATION, "name_space", options.name_space) }? {
             let detail = format!("name_space {given:?}; accepted is NULL: topics have no namespaces");
             return Err(invalid(OPERATION, detail));
         }
-        let token = text("token", options.token)?.map(str::to_owned);
-        let identity = Identity {
-            name: Name::new(OPERATION, &text("name", options.name)?.map_or_else(program, str::to_owned))?,
-            token: token.or_else(|| from_environment("THALWEG_TOKEN")).unwrap_or_default(),
-        };
-        let given = text("addresses", options.addresses)?.filter(|a| !a.is_empty()).map(str::to_owned);
-        let (address, server) = match given.or_else(|| from_environment("THALWEG_ADDRESS")) {
-            Some(address) => (address, None),
-            None => {
-                let server = thalweg::embedded()?;
-                (server.address().to_string(), Some(server))
-            }
-        };
+        // SAFETY: as above.
+        let Goal { name, token, address, server } = unsafe { goal(OPERATION, &options) }?;
+        let identity = Identity { name, token };
         let connected = Driver::connect(&address, identity, patience)?;
         *driver = hold(Connection { driver: connected, _server: server });
         Ok(())

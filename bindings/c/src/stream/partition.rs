@@ -140,7 +140,7 @@ pub fn partition_out(partition: &Partition, folder: Option<&CString>) -> thalweg
         max_age_s: age.map_or(0.0, seconds),
         max_size_bytes: bytes.map_or(0, |bytes| bytes.0),
         rest: match partition.rest {
-            Rest::Memory => THALWEG_REST_MEMORY,
+            Rest::Memory | Rest::Anywhere => THALWEG_REST_MEMORY,
             Rest::Files => THALWEG_REST_FILES,
             Rest::Apart { .. } => THALWEG_REST_APART,
         },

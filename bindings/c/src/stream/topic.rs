@@ -185,7 +185,7 @@ pub unsafe extern "C" fn thalweg_topic_describe(
         let described = partitions.into_iter().zip(events).map(|(partition, events)| {
             let folder = match &partition.rest {
                 Rest::Apart { data } => Some(text(data.clone())),
-                Rest::Memory | Rest::Files => None,
+                Rest::Memory | Rest::Files | Rest::Anywhere => None,
             };
             (partition, folder, events)
         });

@@ -96,6 +96,10 @@ impl StreamConsumer {
         })
     }
 
+    fn holds(&self, py: Python<'_>, partition: u32, timeout_s: f64) -> PyResult<bool> {
+        waiting(py, seconds("stream.pull", timeout_s)?, |patience| self.0.holds(partition, patience))
+    }
+
     fn acknowledge(&self, py: Python<'_>, partition: u32, next: u64) -> PyResult<()> {
         py.detach(|| self.0.acknowledge(partition, next)).map_err(raised)
     }

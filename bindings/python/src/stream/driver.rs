@@ -20,6 +20,7 @@ fn partition_of((rest, data, interval_s, age_s, bytes, acknowledged): PartitionT
     Partition {
         rest: match (rest.as_str(), data) {
             ("memory", _) => Rest::Memory,
+            ("anywhere", _) => Rest::Anywhere,
             (_, Some(data)) => Rest::Apart { data },
             _ => Rest::Files,
         },
@@ -37,6 +38,7 @@ fn tuple_of(partition: &Partition) -> PartitionTuple {
     let (rest, data) = match &partition.rest {
         Rest::Memory => ("memory", None),
         Rest::Files => ("files", None),
+        Rest::Anywhere => ("anywhere", None),
         Rest::Apart { data } => ("apart", Some(data.clone())),
     };
     let interval_s = match partition.durability {

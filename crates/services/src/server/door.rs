@@ -66,6 +66,7 @@ struct Keeper {
     watch: Watch,
     staging: Reception,
     streams: Reception,
+    redirect: Reception,
     strangers: BTreeMap<u64, Stranger>,
     /// No descriptors are left: who comes waits in the listener's queue until this time.
     pause: Option<Nanos>,
@@ -77,7 +78,12 @@ impl Door {
     ///
     /// # Errors
     /// `Io` when the system refuses.
-    pub fn open(listener: Listener, staging: Reception, streams: Reception) -> Result<Door> {
+    pub fn open(
+        listener: Listener,
+        staging: Reception,
+        streams: Reception,
+        redirect: Reception,
+    ) -> Result<Door> {
         let (stop, watch) = (Arc::new((Bell::new()?, AtomicBool::new(false))), Watch::new()?);
         watch.bell(&stop.0, STOP)?;
         watch.readable(listener.fd(), LISTENER)?;
@@ -87,6 +93,7 @@ impl Door {
             watch,
             staging,
             streams,
+            redirect,
             strangers: BTreeMap::new(),
             pause: None,
             next: FIRST,
@@ -178,6 +185,7 @@ impl Keeper {
         match known {
             Ok(Greeting::Staging(hello)) => self.staging.receive(Arrival { socket, pid, hello }),
             Ok(Greeting::Streams(hello)) => self.streams.receive(Arrival { socket, pid, hello }),
+            Ok(Greeting::Redirect(hello)) => self.redirect.receive(Arrival { socket, pid, hello }),
             Err(e) => {
                 let _ = socket.send(&Refusal::encode(e), &[]);
             }

@@ -2,6 +2,7 @@
 
 mod door;
 mod node;
+mod redirect;
 mod staging;
 mod streams;
 mod tcp;
@@ -10,7 +11,7 @@ use self::node::Hosted;
 use crate::staging::core::{Config, WhenFull};
 use crate::staging::driver::Host;
 use crate::staging::message::Stats;
-use crate::stream;
+use crate::{redirect as redirected, stream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -68,6 +69,7 @@ pub struct Server {
     address: String,
     tcp: Option<tcp::Listening>,
     streams: Arc<streams::Streams>,
+    redirect: Arc<redirected::driver::Host>,
     door: Option<door::Door>,
     threads: Vec<JoinHandle<()>>,
     made_in: u32,
@@ -132,10 +134,21 @@ impl Server {
         let (staging_in, staging) = node::start("thalweg-server", host.clone())?;
         let streams = Arc::new(streams::Streams::new(streams)?);
         let (streams_in, stream) = node::start("thalweg-streams", streams.clone())?;
-        let door = door::Door::open(listener, staging_in, streams_in)?;
-        let threads = vec![staging, stream];
+        let redirect = redirected::driver::Host::start(redirected::core::Config::default())?;
+        let (redirect_in, redirecting) = node::start("thalweg-redirect", redirect.clone())?;
+        let door = door::Door::open(listener, staging_in, streams_in, redirect_in)?;
+        let threads = vec![staging, stream, redirecting];
         host.known_as(&address);
-        Ok(Server { host, address, tcp, streams, door: Some(door), threads, made_in: process::id() })
+        Ok(Server {
+            host,
+            address,
+            tcp,
+            streams,
+            redirect,
+            door: Some(door),
+            threads,
+            made_in: process::id(),
+        })
     }
 
     /// The address for clients on this node, `unix:NAME`.
@@ -158,6 +171,11 @@ impl Server {
         self.host.stats()
     }
 
+    /// Redirected files that could not be written behind memory, each with its reason; complete when it was closed.
+    pub fn unsaved(&self) -> Vec<String> {
+        self.redirect.unsaved()
+    }
+
     /// Stops serving; clients get `Gone`, views that they hold stay valid.
     pub fn close(&mut self) {
         if process::id() != self.made_in {
@@ -167,6 +185,7 @@ impl Server {
         }
         self.host.close();
         self.streams.close();
+        self.redirect.close();
         self.door = None;
         if let Some(tcp) = self.tcp.take() {
             tcp.stop();

@@ -134,11 +134,12 @@ impl<S: Hosted> Serving<S> {
     fn run(mut self) {
         let mut events: Vec<Event> = Vec::new();
         while !self.service.is_closed() {
-            let (deadline, broken) = self.service.tick();
-            broken.into_iter().for_each(|peer| self.give_up(peer));
+            // Who comes in may have asked for something already, which may be due before anything else.
             while let Ok(arrival) = self.arrivals.try_recv() {
                 self.take_in(arrival);
             }
+            let (deadline, broken) = self.service.tick();
+            broken.into_iter().for_each(|peer| self.give_up(peer));
             events.clear();
             if self.watch.wait(deadline.map(|at| at.since(now())), &mut events).is_err() {
                 break;

@@ -7,7 +7,7 @@ use crate::stream::driver::{Delivery, Handshake, Host, Outbox, Whereabouts};
 use crate::stream::message::{Reply, Request};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use thalweg_foundation::base::PeerId;
@@ -15,26 +15,47 @@ use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::link::{Bell, Socket};
 use thalweg_transport::memory::{available, Segment};
 
-/// Requests beside the rings that may wait; a client that does as it should has one.
-const ERRANDS_MAX: usize = 4096;
+/// Requests beside the rings that may wait; a client that does as it should has few.
+const ERRANDS_MAX: usize = 1 << 16;
+
+/// Of one client.
+const ERRANDS_OF_ONE: usize = 64;
+
+/// Bytes of all shelves of this process.
+static SHELVES: AtomicU64 = AtomicU64::new(0);
 
 /// The memory of a client's batches, once it has asked for some.
 #[derive(Debug, Default)]
 pub(super) struct Shelf(OnceLock<Segment>);
 
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        let bytes = self.0.get().map_or(0, |segment| segment.bytes().0);
+        SHELVES.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
 impl Shelf {
-    /// Makes it of `bytes`.
+    /// Makes it of `bytes`; all together take at most half of the memory that is there.
     pub fn fill(&self, bytes: Bytes) -> Result<&Segment> {
-        // Only what is written to takes memory.
+        let again = || Error::new(Kind::Exists, "stream.produce", "this client has an outbox already");
+        let bytes = Bytes(bytes.0.checked_next_multiple_of(4096).unwrap_or(u64::MAX));
         let most = Bytes(available().0 / 2);
-        if bytes == Bytes(0) || bytes > most {
-            let detail =
-                format!("memory of {bytes} for batches under way; {most} are there; push smaller events");
+        let take = |taken: u64| taken.checked_add(bytes.0).filter(|all| *all <= most.0);
+        let taken = SHELVES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        if let (Err(taken), _) | (Ok(taken), true) = (taken, bytes == Bytes(0)) {
+            let detail = format!(
+                "memory of {bytes} for batches under way; {most} are there for all producers, who have {}; \
+                 push smaller events, or close producers",
+                Bytes(taken)
+            );
             return Err(Error::new(Kind::Full, "stream.produce", detail));
         }
-        let segment = Segment::create(Bytes(bytes.0.next_multiple_of(4096)))?;
-        let again = || Error::new(Kind::Exists, "stream.produce", "this client has an outbox already");
-        self.0.set(segment).map_err(|_| again())?;
+        let made = Segment::create(bytes).and_then(|segment| self.0.set(segment).map_err(|_| again()));
+        if let Err(e) = made {
+            SHELVES.fetch_sub(bytes.0, Ordering::Relaxed);
+            return Err(e);
+        }
         self.0.get().ok_or_else(again)
     }
 
@@ -58,6 +79,8 @@ struct Guest {
     shelf: Arc<Shelf>,
     /// It does not read its replies.
     deaf: Arc<AtomicBool>,
+    /// Its errands that wait.
+    errands: Arc<AtomicUsize>,
 }
 
 /// What a client asks beside its rings.
@@ -66,6 +89,7 @@ struct Errand {
     socket: Arc<Socket>,
     shelf: Arc<Shelf>,
     deaf: Arc<AtomicBool>,
+    waiting: Arc<AtomicUsize>,
 }
 
 /// The service with what this node's clients need of it.
@@ -132,7 +156,7 @@ impl Hosted for Streams {
         let (shelf, deaf) = (Arc::new(Shelf::default()), Arc::new(AtomicBool::new(false)));
         let way = Way { ringing: seat.way(), deaf: deaf.clone(), alarm: self.alarm.clone() };
         let peer = self.host.join(Box::new(way), shelf.clone())?;
-        self.guests().insert(peer, Guest { shelf, deaf });
+        self.guests().insert(peer, Guest { shelf, deaf, errands: Arc::default() });
         Ok(peer)
     }
 
@@ -144,10 +168,15 @@ impl Hosted for Streams {
     /// Whoever waits for a disk here would hold up all clients.
     fn packet(&self, from: PeerId, socket: &Arc<Socket>) -> Result<()> {
         let (asked, _) = Handshake::receive(socket)?;
-        let known = self.guests().get(&from).map(|guest| (guest.shelf.clone(), guest.deaf.clone()));
-        let Some((shelf, deaf)) = known else { return Ok(()) };
-        let full = |_| Error::new(Kind::Full, "server", "more requests than a client makes");
-        self.errands.try_send(Errand { asked, socket: socket.clone(), shelf, deaf }).map_err(full)
+        let guests = self.guests();
+        let Some(Guest { shelf, deaf, errands }) = guests.get(&from) else { return Ok(()) };
+        if errands.fetch_add(1, Ordering::Relaxed) >= ERRANDS_OF_ONE {
+            return Err(Error::new(Kind::Full, "server", "more requests than a client makes"));
+        }
+        let (socket, shelf, deaf) = (socket.clone(), shelf.clone(), deaf.clone());
+        let errand = Errand { asked, socket, shelf, deaf, waiting: errands.clone() };
+        let full = |_| Error::new(Kind::Full, "server", "more requests than the server can take");
+        self.errands.try_send(errand).map_err(full)
     }
 
     fn leave(&self, peer: PeerId) {
@@ -165,13 +194,15 @@ struct Clerk {
 
 impl Clerk {
     fn run(self) {
-        while let Ok(Errand { asked, socket, shelf, deaf }) = self.errands.recv() {
+        while let Ok(Errand { asked, socket, shelf, deaf, waiting }) = self.errands.recv() {
+            waiting.fetch_sub(1, Ordering::Relaxed);
             // The others have been waited for once already on account of this client.
             if deaf.load(Ordering::Relaxed) {
                 continue;
             }
             let sent = match self.answer(asked, &shelf) {
-                Ok((answer, fd)) => answer.send(&socket, &[fd.as_fd()]),
+                Ok((answer, Some(fd))) => answer.send(&socket, &[fd.as_fd()]),
+                Ok((answer, None)) => answer.send(&socket, &[]),
                 Err(e) => Handshake::Refused(e).send(&socket, &[]),
             };
             if sent.is_err() {
@@ -181,38 +212,30 @@ impl Clerk {
         }
     }
 
-    fn nothing(&self) -> Result<OwnedFd> {
-        let null = std::fs::File::open("/dev/null").map_err(|e| Error::io("server", e))?;
-        Ok(null.into())
-    }
-
-    fn answer(&self, asked: Handshake, shelf: &Shelf) -> Result<(Handshake, OwnedFd)> {
+    fn answer(&self, asked: Handshake, shelf: &Shelf) -> Result<(Handshake, Option<OwnedFd>)> {
         match asked {
             Handshake::Outbox { bytes } => {
                 let segment = shelf.fill(bytes)?;
                 let fd = segment.fd().try_clone_to_owned().map_err(|e| Error::io("stream.produce", e))?;
-                Ok((Handshake::Descriptor { bytes: segment.bytes() }, fd))
+                Ok((Handshake::Descriptor { bytes: segment.bytes() }, Some(fd)))
             }
             Handshake::Segment { place, event } => {
                 let (journal, _) = self.host.journal(&place)?;
                 let found = journal.lock().unwrap_or_else(PoisonError::into_inner).locate(event)?;
                 let (number, place, next, end) = (found.segment, found.place, found.next, found.end);
-                Ok((Handshake::File(Whereabouts { number, place, next, end }), found.file.reader()?))
+                Ok((Handshake::File(Whereabouts { number, place, next, end }), Some(found.file.reader()?)))
             }
             Handshake::Since { place, time } => {
                 let (journal, _) = self.host.journal(&place)?;
                 let journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = journal.first_since(time)?;
-                // A descriptor comes with every answer that is no refusal.
-                let fd = self.nothing()?;
-                Ok((Handshake::File(Whereabouts { number: 0, place: 0, next, end: None }), fd))
+                Ok((Handshake::Event(journal.first_since(time)?), None))
             }
             Handshake::Data { place, position } => {
                 let (journal, _) = self.host.journal(&place)?;
                 let found = journal.lock().unwrap_or_else(PoisonError::into_inner).data_file(position);
                 let (number, file) = found?;
                 let whereabouts = Whereabouts { number, place: 0, next: 0, end: None };
-                Ok((Handshake::File(whereabouts), file.reader()?))
+                Ok((Handshake::File(whereabouts), Some(file.reader()?)))
             }
             other => Err(Error::new(Kind::Protocol, "server", format!("unexpected {other:?}"))),
         }

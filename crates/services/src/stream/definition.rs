@@ -20,6 +20,8 @@ pub enum Rest {
         /// The folder on the server's node, absolute.
         data: String,
     },
+    /// Where the server likes it best: in files where it has a folder, else in memory.
+    Anywhere,
 }
 
 /// When an event counts as appended.

@@ -121,15 +121,6 @@ pub enum Request {
         /// The number behind the last of them.
         next: u64,
     },
-    /// Go on with event `next`, also when it was acknowledged.
-    Seek {
-        /// The partition.
-        place: Place,
-        /// The consumer's name.
-        consumer: Name,
-        /// The number of the event.
-        next: u64,
-    },
     /// Take part no more.
     Leave {
         /// The topic.
@@ -155,6 +146,8 @@ pub struct Held {
     pub next: u64,
     /// The events that can be read.
     pub events: Range<u64>,
+    /// What tells its journal from another one in its place: events in memory end with their server.
+    pub origin: u64,
 }
 
 /// What the service answers.

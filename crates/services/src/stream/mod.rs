@@ -6,5 +6,7 @@ pub mod driver;
 pub mod message;
 
 mod definition;
+mod laid;
 
 pub use definition::{Durability, Partition, Rest, Retention, Topic, PARTITIONS_MAX, RULE_MAX};
+pub use laid::Laid;

@@ -167,7 +167,7 @@ impl World {
         member.held = held.iter().map(|h| (h.partition, h.events.end)).collect();
         let (consumer, peer) = (member.consumer.clone(), member.peer);
         self.members[n] = member;
-        for Held { partition, next, events } in held {
+        for Held { partition, next, events, .. } in held {
             if self.chance.percent(60) && events.end > next {
                 let to = next + 1 + self.chance.below(events.end - next);
                 if let Some(peer) = peer {

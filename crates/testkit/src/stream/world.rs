@@ -235,7 +235,7 @@ impl World {
         let Reply::News { held, .. } = reply else { return };
         let Some(member) = self.members.iter().find(|member| member.peer == Some(to)) else { return };
         let consumer = member.consumer.clone();
-        for Held { partition, next, events } in held {
+        for Held { partition, next, events, .. } in held {
             let place = (consumer.clone(), *partition);
             let confirmed = self.confirmed.get(&place).copied().unwrap_or(0);
             let asked = self.asked.get(&place).copied().unwrap_or(0);

@@ -12,6 +12,8 @@ use thalweg_foundation::{Error, Kind, Result};
 #[derive(Debug, Default)]
 pub struct Chunk {
     bytes: Vec<u8>,
+    /// What lies at `place` of the file begins here.
+    from: usize,
     place: u64,
     entries: Vec<Header>,
 }
@@ -28,24 +30,25 @@ pub(super) enum Stop {
 }
 
 impl Chunk {
-    /// Takes the entries out of `bytes`, which lie at `place` of the file with `head`, where record `next` begins: those that
-    /// hold record `wanted` or one behind it, and end before `until`. With them where the next entry lies, and its record.
+    /// Takes the entries out of `bytes`, which lie from `from` on as they do at `place` of the file with `head`, where record
+    /// `next` begins: those that hold record `wanted` or one behind it, and end before `until`. With them where the next entry
+    /// lies, and its record.
     pub(super) fn of(
-        bytes: Vec<u8>,
+        (bytes, from): (Vec<u8>, usize),
         head: &Head,
         (place, next): (u64, u64),
         wanted: u64,
         until: u64,
     ) -> (Chunk, Stop, (u64, u64)) {
         let name = head.of.name(head.number);
-        let mut chunk = Chunk { bytes, place, entries: Vec::new() };
+        let mut chunk = Chunk { bytes, from, place, entries: Vec::new() };
         let (mut at, mut next) = (place, next);
         let stop = loop {
             if next >= until {
                 break Stop::Until;
             }
-            let from = (at - place) as usize;
-            let bytes = chunk.bytes.get(from..from + HEADER).and_then(|b| <&[u8; HEADER]>::try_from(b).ok());
+            let behind = at + HEADER as u64;
+            let bytes = chunk.lying(at..behind).and_then(|b| <&[u8; HEADER]>::try_from(b).ok());
             let Some(bytes) = bytes else { break Stop::Short(HEADER as u64) };
             let Some(header) = Header::decode(bytes, at, head.salt).filter(|h| h.first == next) else {
                 break Stop::Bad;
@@ -54,10 +57,8 @@ impl Chunk {
                 break Stop::Until;
             }
             if header.numbers().end > wanted {
-                let end = (header.end() - place) as usize;
-                let Some(body) = chunk.bytes.get(from + HEADER..end) else {
-                    break Stop::Short(header.end() - at);
-                };
+                let whole = chunk.lying(at..header.end()).and_then(|_| chunk.lying(header.body_at()));
+                let Some(body) = whole else { break Stop::Short(header.end() - at) };
                 if Entry::new(header, body, &name).is_err() {
                     break Stop::Bad;
                 }
@@ -74,7 +75,7 @@ impl Chunk {
     /// `Corrupt` when they are not.
     pub fn received(bytes: Vec<u8>, head: &Head, place: u64, next: u64) -> Result<Chunk> {
         let all = place.saturating_add(bytes.len() as u64);
-        let (chunk, stop, (end, _)) = Chunk::of(bytes, head, (place, next), next, u64::MAX);
+        let (chunk, stop, (end, _)) = Chunk::of((bytes, 0), head, (place, next), next, u64::MAX);
         match stop {
             Stop::Short(_) if end == all => Ok(chunk),
             _ => Err(damaged(&head.of.name(head.number), place, "what was received is not whole entries")),
@@ -99,15 +100,19 @@ impl Chunk {
 
     /// The entries as they lie in their file.
     pub fn bytes(&self) -> &[u8] {
-        let Range { start, end } = self.places();
-        self.bytes.get((start - self.place) as usize..(end - self.place) as usize).unwrap_or_default()
+        self.lying(self.places()).unwrap_or_default()
+    }
+
+    /// What lies at these places of the file.
+    fn lying(&self, places: Range<u64>) -> Option<&[u8]> {
+        let at = |place: u64| self.from + (place - self.place) as usize;
+        self.bytes.get(at(places.start)..at(places.end))
     }
 
     /// Entry `n`, counted from 0.
     pub fn entry(&self, n: usize) -> Option<Entry<'_>> {
         let header = *self.entries.get(n)?;
-        let from = (header.place - self.place) as usize + HEADER;
-        self.bytes.get(from..from + header.body as usize).map(|body| Entry::known(header, body))
+        self.lying(header.body_at()).map(|body| Entry::known(header, body))
     }
 
     /// The memory, to be used again.
@@ -115,6 +120,9 @@ impl Chunk {
         self.bytes
     }
 }
+
+/// So many bytes of data are read at a time: a large read is faster, and a small one is still in the caches when it is checked.
+const PIECE: u64 = 4 * CHUNK;
 
 /// Copies `range` of the data of the batch `entry` from the data file `number` to `into`, and checks them.
 ///
@@ -132,9 +140,10 @@ pub fn read_data(
     let all = entry.header.content.data;
     let start = START + position - number;
     let mut scratch = Vec::new();
-    for chunk in range.start / CHUNK..range.end.div_ceil(CHUNK) {
-        let held = chunk * CHUNK..((chunk + 1) * CHUNK).min(all);
-        let wanted = held.start.max(range.start)..held.end.min(range.end);
+    for piece in range.start / PIECE..range.end.div_ceil(PIECE) {
+        let wanted = range.start.max(piece * PIECE)..range.end.min((piece + 1) * PIECE);
+        // Whole chunks have checks.
+        let held = wanted.start / CHUNK * CHUNK..wanted.end.next_multiple_of(CHUNK).min(all);
         let place = (wanted.start - range.start) as usize..(wanted.end - range.start) as usize;
         let Some(target) = into.get_mut(place) else {
             return Err(Error::new(Kind::Invalid, "journal.read", "a buffer that is too short"));
@@ -145,11 +154,13 @@ pub fn read_data(
         }
         let bytes: &mut [u8] = if whole { &mut *target } else { &mut scratch };
         file.read(start + held.start, bytes)?;
-        if super::check(bytes) != entry.chunk_check(chunk) {
-            let numbers = entry.header.numbers();
-            let detail =
-                format!("data of records {} to {}: the check is wrong", numbers.start, numbers.end - 1);
-            return Err(damaged(&name, start + held.start, &detail));
+        for (chunk, bytes) in (held.start / CHUNK..).zip(bytes.chunks(CHUNK as usize)) {
+            if super::check(bytes) != entry.chunk_check(chunk) {
+                let numbers = entry.header.numbers();
+                let detail =
+                    format!("data of records {} to {}: the check is wrong", numbers.start, numbers.end - 1);
+                return Err(damaged(&name, start + chunk * CHUNK, &detail));
+            }
         }
         if !whole {
             let from = (wanted.start - held.start) as usize..(wanted.end - held.start) as usize;

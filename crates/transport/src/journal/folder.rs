@@ -1,11 +1,12 @@
 //! Where a journal's files lie: a folder of a file system, or of a test's toy disk.
 
 use rustix::fd::OwnedFd;
-use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fmt::Debug;
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -98,12 +99,20 @@ pub struct Disk {
 pub(super) struct DiskFile {
     fd: OwnedFd,
     path: PathBuf,
+    /// Where the blocks end that the file system has set aside for it.
+    reserved: AtomicU64,
 }
 
+/// The kind of a file system in memory, as `fstatfs` says it.
+const TMPFS: u64 = libc::TMPFS_MAGIC as u64;
 /// A call to the kernel writes up to a multiple of this: its page cache is quickest with large aligned pieces.
-const WRITE: u64 = 256 << 10;
+const WRITE: u64 = 1 << 20;
 /// And so many slices.
 const SLICES: usize = 64;
+/// Blocks are set aside for a file that has so many bytes, and then so many at a time: where a file system looks for each block
+/// when it is written, as ext4 does, writing takes half as long again.
+const RESERVE_FROM: u64 = 1 << 20;
+const RESERVE: u64 = 16 << 20;
 
 fn io(operation: &str, path: &Path) -> impl Fn(Errno) -> Error {
     let about = format!("{operation}: {}", path.display());
@@ -137,7 +146,7 @@ impl Disk {
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR);
         let fd = fd.map_err(io("journal.open", &path))?;
-        Ok(Arc::new(DiskFile { fd, path }))
+        Ok(Arc::new(DiskFile::new(fd, path)))
     }
 }
 
@@ -191,7 +200,23 @@ impl Folder for Disk {
 impl DiskFile {
     /// The file behind `fd`, which is called `path` in messages.
     pub(super) fn new(fd: OwnedFd, path: PathBuf) -> DiskFile {
-        DiskFile { fd, path }
+        DiskFile { fd, path, reserved: AtomicU64::new(0) }
+    }
+
+    /// Sets blocks aside before something is written from `at` to `end`. They are no part of the file, and `cut` gives back what is
+    /// left of them. Without them, as on a disk that is nearly full, what is written is written all the same.
+    fn reserve(&self, at: u64, end: u64) {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        if end < RESERVE_FROM || end <= reserved {
+            return;
+        }
+        // A file system in memory would fill them with zeros.
+        let in_memory = reserved == 0 && fs::fstatfs(&self.fd).is_ok_and(|kind| kind.f_type as u64 == TMPFS);
+        let from = reserved.max(at);
+        let until = end.saturating_add(end.min(RESERVE));
+        let flags = FallocateFlags::KEEP_SIZE;
+        let done = !in_memory && fs::fallocate(&self.fd, flags, from, until - from).is_ok();
+        self.reserved.store(if done { until } else { u64::MAX }, Ordering::Relaxed);
     }
 }
 
@@ -221,6 +246,7 @@ impl File for DiskFile {
         let io = io("journal.append", &self.path);
         let (mut at, mut rest): (u64, Vec<&[u8]>) = (at, parts.to_vec());
         let mut from = 0;
+        self.reserve(at, at + parts.iter().map(|part| part.len() as u64).sum::<u64>());
         loop {
             from += rest[from..].iter().take_while(|part| part.is_empty()).count();
             if from == rest.len() {
@@ -253,6 +279,7 @@ impl File for DiskFile {
     }
 
     fn cut(&self, bytes: u64) -> Result<()> {
+        self.reserved.store(0, Ordering::Relaxed);
         fs::ftruncate(&self.fd, bytes).map_err(io("journal.cut", &self.path))
     }
 
@@ -272,5 +299,31 @@ impl File for DiskFile {
         let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         fs::open(path, flags, Mode::empty()).map_err(io("journal.read", &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a test's way to fail
+
+    use super::*;
+
+    #[test]
+    fn what_was_set_aside_is_no_part_of_the_file_and_is_given_back() {
+        let path = std::env::temp_dir().join(format!("thalweg-reserve-{}", std::process::id()));
+        let disk = Disk::open(&path).unwrap();
+        let file = disk.create("log").unwrap();
+        let written = vec![7; 3 << 20];
+        file.write(0, &[&written]).unwrap();
+        file.write(3 << 20, &[&written]).unwrap();
+        assert_eq!(file.bytes().unwrap(), 6 << 20);
+        let set_aside = || fs::stat(path.join("log")).unwrap().st_blocks as u64 * 512;
+        let before = set_aside();
+        file.cut(6 << 20).unwrap();
+        assert!(set_aside() <= before && set_aside() < 7 << 20, "{before} bytes, then {}", set_aside());
+        let mut read = vec![0; 6 << 20];
+        file.read(0, &mut read).unwrap();
+        assert!(read.iter().all(|byte| *byte == 7));
+        std::fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! What lies on the disk is specified in `docs/formats/journal.md`. The journal does not know what its records mean.
 
+mod body;
 mod chunk;
 mod entry;
 mod folder;
 mod head;
 mod index;
+mod lookup;
 mod memory;
 mod reader;
 mod recovery;
@@ -15,10 +17,9 @@ mod segment;
 mod store;
 mod writer;
 
+pub use body::{write_front, Body};
 pub use chunk::{read_data, Chunk};
-pub use entry::{
-    padded, write_front, Batch, Body, Content, Entry, Header, Parts, Place, BODY_MAX, CHUNK, HEADER,
-};
+pub use entry::{padded, Batch, Content, Entry, Header, Parts, Place, BODY_MAX, CHUNK, HEADER};
 pub use folder::{received, Disk, File, Folder};
 pub use head::{Head, Identity, Use, HEAD};
 pub use memory::{Memory, Room};

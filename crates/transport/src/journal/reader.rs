@@ -1,6 +1,7 @@
 //! Reading on in a segment file that another process may be appending to.
 
 use super::chunk::{Chunk, Stop};
+use super::entry::HEADER;
 use super::folder::File;
 use super::head::{Head, Use, HEAD};
 use super::scan::{Damage, Found, Scan};
@@ -22,6 +23,9 @@ pub struct Located {
     pub end: Option<u64>,
 }
 
+/// Bytes of a line of the processor's caches.
+const LINE: usize = 64;
+
 /// A place in a segment file, from which it is read on.
 #[derive(Debug)]
 pub struct Reader {
@@ -29,6 +33,8 @@ pub struct Reader {
     head: Head,
     place: u64,
     next: u64,
+    /// How long the entry at `place` is, where that is known.
+    ahead: u64,
 }
 
 /// What was read.
@@ -52,7 +58,7 @@ impl Reader {
         let mut bytes = [0; HEAD];
         file.read(0, &mut bytes)?;
         let head = Head::decode(&bytes, Use::Log, &Use::Log.name(segment))?;
-        Ok(Reader { file, head, place, next })
+        Ok(Reader { file, head, place, next, ahead: 0 })
     }
 
     /// The head of the file.
@@ -71,14 +77,22 @@ impl Reader {
     /// # Errors
     /// `Io`.
     pub fn step(&mut self, wanted: u64, until: u64, most: u64, mut bytes: Vec<u8>) -> Result<Step> {
-        let mut window = most;
+        // Of a large entry the bytes and the header behind it: what is read of the one after it would be read twice.
+        let alone = self.ahead + HEADER as u64;
+        let mut window = if alone > most / 2 { alone } else { most };
         loop {
             let there = self.file.bytes()?.saturating_sub(self.place);
-            bytes.resize(window.min(there) as usize, 0);
-            self.file.read(self.place, &mut bytes)?;
-            let (chunk, stop, end) = Chunk::of(bytes, &self.head, (self.place, self.next), wanted, until);
+            let some = window.min(there) as usize;
+            bytes.resize(some + LINE, 0);
+            // The kernel copies fastest to the beginning of a cache line.
+            let from = bytes.as_ptr().align_offset(LINE).min(LINE);
+            bytes.truncate(from + some);
+            self.file.read(self.place, &mut bytes[from..])?;
+            let (chunk, stop, end) =
+                Chunk::of((bytes, from), &self.head, (self.place, self.next), wanted, until);
             let passed = self.place < end.0;
             (self.place, self.next) = end;
+            self.ahead = if let Stop::Short(needed) = stop { needed } else { 0 };
             if !chunk.is_empty() {
                 return Ok(Step::Entries(chunk));
             }

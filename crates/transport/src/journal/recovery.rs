@@ -1,10 +1,16 @@
 //! Opening a journal after whatever ended it.
 
+use super::entry::Header;
+use super::folder::File;
 use super::head::{Use, HEAD};
 use super::scan::{Damage, Found};
 use super::segment::SegmentFile;
 use super::store::Store;
+use std::ops::Range;
 use thalweg_foundation::{Bytes, Nanos, Result};
+
+/// So much is written again at a time.
+const PIECE: usize = 1 << 20;
 
 /// What was found when a journal was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +27,17 @@ pub(super) struct End {
     pub next: u64,
     /// The time of the last entry.
     pub time: Nanos,
+}
+
+/// Writes again what lies at `places` of a file.
+pub(super) fn rewrite(file: &dyn File, places: Range<u64>) -> Result<()> {
+    let mut bytes = Vec::new();
+    for at in places.clone().step_by(PIECE) {
+        bytes.resize(PIECE.min((places.end.min(file.bytes()?)).saturating_sub(at) as usize), 0);
+        file.read(at, &mut bytes)?;
+        file.write(at, &[&bytes])?;
+    }
+    Ok(())
 }
 
 /// Brings the newest segment file to a good end.
@@ -71,12 +88,19 @@ pub(super) fn recover(segment: &mut SegmentFile, store: &Store, found: &mut Reco
         }
     }
     drop(scan);
+    // A synchronisation may have failed, after which a kernel takes for written what it still has: what nobody said was safe is
+    // written again.
+    if let Some(known) = known {
+        rewrite(&*segment.file, known.place.min(end.0)..end.0)?;
+        let behind = headers.iter().filter(|header| header.place >= known.place);
+        for positions in behind.filter_map(Header::stored).filter(|positions| !positions.is_empty()) {
+            store.rewrite(&positions)?;
+        }
+    }
     headers.iter().for_each(|header| segment.note(header));
     let (place, next, time) = end;
     found.cut = Bytes(before.saturating_sub(place));
-    if place != before {
-        segment.cut(place)?;
-    }
-    segment.end = place;
+    // Also what was set aside for it before.
+    segment.cut(place)?;
     Ok(End { next, time })
 }

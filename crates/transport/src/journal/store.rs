@@ -3,6 +3,7 @@
 use super::entry::{Entry, CHUNK, DATA_ALIGN};
 use super::folder::{File, Folder};
 use super::head::{Head, Use, HEAD};
+use super::recovery::rewrite;
 use super::segment::{make, open};
 use super::{check, damaged};
 use std::ops::Range;
@@ -155,6 +156,16 @@ impl Store {
                 let name = format!("data of positions {} to {}", positions.start, positions.end);
                 Err(damaged(&name, positions.start, "no data file holds them"))
             }
+        }
+    }
+
+    /// Writes again what lies at `positions`, all in one file.
+    pub fn rewrite(&self, positions: &Range<u64>) -> Result<()> {
+        let DataFile { head, file, .. } = self.file_of(positions)?;
+        let place = |position: u64| START + position - head.number;
+        match file {
+            Ok(file) => rewrite(&**file, place(positions.start)..place(positions.end)),
+            Err(e) => Err(e.clone()),
         }
     }
 

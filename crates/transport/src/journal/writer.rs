@@ -1,15 +1,11 @@
-//! The journal: appends batches, finds and reads records, lets go of the oldest.
+//! The journal: appends batches, and lets go of the oldest.
 
-use super::entry::{Batch, Entry, Header, Place, HEADER};
-use super::folder::File;
+use super::entry::{Batch, Header, Place, DATA_ALIGN, HEADER};
 use super::folder::Folder;
 use super::head::{Head, Identity, Use, HEAD};
-use super::reader::Located;
 use super::recovery::{recover, Recovered};
-use super::scan::Found;
 use super::segment::SegmentFile;
 use super::store::Store;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
@@ -32,22 +28,25 @@ impl Default for Settings {
     }
 }
 
+/// What lies between a large entry and the next.
+const PADDING: [u8; DATA_ALIGN as usize] = [0; DATA_ALIGN as usize];
+
 /// Where random numbers come from.
 pub type Random = Box<dyn FnMut() -> u64 + Send + Sync>;
 
 /// An open journal.
 pub struct Journal {
-    folder: Arc<dyn Folder>,
+    pub(super) folder: Arc<dyn Folder>,
     settings: Settings,
     identity: Identity,
     random: Random,
     /// The first records of the segment files before the newest, and their bytes.
-    older: Vec<(u64, u64)>,
-    newest: SegmentFile,
-    store: Store,
+    pub(super) older: Vec<(u64, u64)>,
+    pub(super) newest: SegmentFile,
+    pub(super) store: Store,
     /// Where the data began that the newest segment file names.
     data_at: u64,
-    next: u64,
+    pub(super) next: u64,
     time: Nanos,
     dirty: bool,
     /// Why nothing can be appended any more.
@@ -133,6 +132,11 @@ impl Journal {
         self.newest.sync(self.next)
     }
 
+    /// What tells it from another one in its place.
+    pub fn origin(&self) -> u64 {
+        self.identity.0.iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))
+    }
+
     /// The numbers of its records.
     pub fn numbers(&self) -> Range<u64> {
         self.older.first().map_or(self.newest.head.number, |(first, _)| *first)..self.next
@@ -151,6 +155,8 @@ impl Journal {
         let head = Head { of: Use::Log, journal: self.identity, number, salt, made: now.max(self.time) };
         let fresh = SegmentFile::make(&*self.folder, head, self.settings.durable)?;
         let full = std::mem::replace(&mut self.newest, fresh);
+        // Gives back what was set aside for it.
+        let _ = full.file.cut(full.end);
         self.older.push((full.head.number, full.end));
         self.data_at = self.store.end();
         Ok(())
@@ -211,9 +217,10 @@ impl Journal {
         }
         let salt = newest.head.salt;
         let heads: Vec<[u8; HEADER]> = headers.iter().map(|header| header.encode(salt)).collect();
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(batches.len() * 3);
-        for ((head, batch), checks) in heads.iter().zip(batches).zip(&all_checks) {
-            parts.extend([head.as_slice(), batch.body, checks.as_slice()]);
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(batches.len() * 4);
+        for (((head, batch), checks), header) in heads.iter().zip(batches).zip(&all_checks).zip(&headers) {
+            let padding = (header.end() - header.body_at().end) as usize;
+            parts.extend([head.as_slice(), batch.body, checks.as_slice(), &PADDING[..padding]]);
         }
         newest.file.write(newest.end, &parts)?;
         if settings.durable {
@@ -251,174 +258,6 @@ impl Journal {
             Err(e) => self.failed = Some(Error { kind: Kind::Io, ..e.clone() }),
         }
         done.map_err(|e| Error { kind: Kind::Io, ..e })
-    }
-
-    /// Opens the segment file that holds record `number`, or the first there is behind it.
-    fn segment_of(&self, number: u64) -> Result<Option<SegmentFile>> {
-        if number >= self.newest.head.number {
-            return Ok(None);
-        }
-        let at = self.older.partition_point(|(first, _)| *first <= number).max(1);
-        self.older.get(at - 1).map(|(first, _)| SegmentFile::open(&*self.folder, *first)).transpose()
-    }
-
-    /// Calls `each` with the entries from the one on that holds record `from`, until it says false or they end; the number of the
-    /// record to go on with.
-    ///
-    /// # Errors
-    /// What `each` says; `NotFound` when `from` has been let go of; `Io`; `Corrupt` when record `from` cannot be read.
-    pub fn read(&self, from: u64, mut each: impl FnMut(&Entry<'_>) -> Result<bool>) -> Result<u64> {
-        let numbers = self.numbers();
-        if from < numbers.start {
-            let detail = format!("record {from} has been let go of; the first is {}", numbers.start);
-            return Err(Error::new(Kind::NotFound, "journal.read", detail));
-        }
-        let mut wanted = from;
-        while wanted < numbers.end {
-            let older = self.segment_of(wanted)?;
-            let segment = older.as_ref().unwrap_or(&self.newest);
-            let (mut place, mut next) = segment.near(wanted);
-            let mut scan = segment.scan();
-            loop {
-                // Of entries in front of the one that is wanted the header is enough.
-                let skipped = scan.header(place)?.filter(|header| header.numbers().end <= wanted);
-                if let Some(header) = skipped {
-                    (place, next) = (header.end(), header.numbers().end);
-                    continue;
-                }
-                match scan.find(place, next)? {
-                    Found::Entry(entry) => {
-                        (place, next) = (entry.header.end(), entry.header.numbers().end);
-                        wanted = next;
-                        if !each(&entry)? {
-                            return Ok(wanted);
-                        }
-                    }
-                    Found::Damage(damage) if damage.next <= wanted => {
-                        (place, next) = (damage.until, damage.next)
-                    }
-                    Found::Damage(damage) if wanted == from => return Err(damage.error()),
-                    // What is good in front of it was given; who goes on meets it.
-                    Found::Damage(damage) => return Ok(damage.first),
-                    Found::End => break,
-                }
-            }
-            drop(scan);
-            let end = self.older.iter().map(|(first, _)| *first).find(|first| *first > segment.head.number);
-            let end = end.unwrap_or(if older.is_some() { self.newest.head.number } else { numbers.end });
-            if wanted < end {
-                if wanted == from {
-                    let name = segment.head.of.name(segment.head.number);
-                    let detail = format!("records {wanted} to {} cannot be read", end - 1);
-                    return Err(super::damaged(&name, place, &detail));
-                }
-                return Ok(wanted);
-            }
-        }
-        Ok(wanted)
-    }
-
-    /// Where to begin to read record `number`, or the first there is behind it.
-    ///
-    /// # Errors
-    /// `NotFound` when it has been let go of or is still to come; `Io`, `Corrupt`.
-    pub fn locate(&self, number: u64) -> Result<Located> {
-        let numbers = self.numbers();
-        if !numbers.contains(&number) {
-            let detail = format!("record {number}; there are {} to {}", numbers.start, numbers.end);
-            return Err(Error::new(Kind::NotFound, "journal.read", detail));
-        }
-        let older = self.segment_of(number)?;
-        let segment = older.as_ref().unwrap_or(&self.newest);
-        let (place, next) = segment.near(number);
-        let (file, segment) = (segment.file.clone(), segment.head.number);
-        let behind = self.older.iter().map(|(first, _)| *first).chain([self.newest.head.number]);
-        let end = behind.into_iter().find(|first| *first > segment);
-        Ok(Located { file, segment, place, next, end })
-    }
-
-    /// The data file that holds the data at `position` of the data store, and its number.
-    ///
-    /// # Errors
-    /// `Corrupt` when there is none.
-    pub fn data_file(&self, position: u64) -> Result<(u64, Arc<dyn File>)> {
-        self.store.holding(position)
-    }
-
-    /// Calls `each` with the headers of the entries from the one on that holds record `from`; those that cannot be read are
-    /// left out.
-    ///
-    /// # Errors
-    /// `Io`; `Corrupt` when a file's head cannot be read.
-    pub fn headers(&self, from: u64, mut each: impl FnMut(&Header)) -> Result<()> {
-        let files = self.older.iter().map(|(first, _)| *first).chain([self.newest.head.number]);
-        let files: Vec<u64> = files.collect();
-        let at = files.partition_point(|first| *first <= from).saturating_sub(1);
-        for number in files.get(at..).unwrap_or_default() {
-            let older =
-                (*number != self.newest.head.number).then(|| SegmentFile::open(&*self.folder, *number));
-            let older = older.transpose()?;
-            let segment = older.as_ref().unwrap_or(&self.newest);
-            let (mut place, mut next) = segment.near(from);
-            let mut scan = segment.scan();
-            loop {
-                if let Some(header) = scan.header(place)? {
-                    (place, next) = (header.end(), header.numbers().end);
-                    each(&header);
-                    continue;
-                }
-                match scan.find(place, next)? {
-                    Found::Entry(entry) => (place, next) = (entry.header.place, entry.header.first),
-                    Found::Damage(damage) => (place, next) = (damage.until, damage.next),
-                    Found::End => break,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The data of record `n` of the batch `entry`, where they lie in it, else copied from the data store and checked.
-    ///
-    /// # Errors
-    /// As `read_data`.
-    pub fn data_of<'e>(&self, entry: &Entry<'e>, n: u32) -> Result<Cow<'e, [u8]>> {
-        if let Some(data) = entry.data(n) {
-            return Ok(Cow::Borrowed(data));
-        }
-        let range = entry.data_range(n);
-        let mut data = vec![0; (range.end - range.start) as usize];
-        self.read_data(entry, range, &mut data)?;
-        Ok(Cow::Owned(data))
-    }
-
-    /// Copies `range` of the data of the batch `entry` from the data store to `into`, and checks them.
-    ///
-    /// # Errors
-    /// `Io`; `Corrupt` when they are not what was written.
-    pub fn read_data(&self, entry: &Entry<'_>, range: Range<u64>, into: &mut [u8]) -> Result<()> {
-        self.store.read(entry, range, into)
-    }
-
-    /// The number of the first record that was appended at `time` or later; that of the next one to come where there is none.
-    ///
-    /// # Errors
-    /// `Io`, `Corrupt`.
-    pub fn first_since(&self, time: Nanos) -> Result<u64> {
-        let older = self.older.iter().map(|(first, _)| *first).collect::<Vec<_>>();
-        for (n, first) in older.iter().enumerate() {
-            // The next file was begun after the last entry of this one.
-            let next = older.get(n + 1).copied();
-            let begun = match next {
-                Some(next) => super::segment::open(&*self.folder, Use::Log, next)?.1.made,
-                None => self.newest.head.made,
-            };
-            if begun >= time {
-                if let Some(number) = SegmentFile::open(&*self.folder, *first)?.first_since(time)? {
-                    return Ok(number);
-                }
-            }
-        }
-        Ok(self.newest.first_since(time)?.unwrap_or(self.next))
     }
 
     /// Lets go of the oldest segment files while there are more than `bytes`; the newest stays.

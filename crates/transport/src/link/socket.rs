@@ -120,16 +120,16 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects to the listener under `name`.
+    /// Connects to the listener under `name`; errors begin with `operation`.
     ///
     /// # Errors
     /// `Gone` when nobody listens there.
-    pub fn connect(name: &str) -> Result<Socket> {
+    pub fn connect(name: &str, operation: &str) -> Result<Socket> {
         let fd = net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|e| Error::io("link.socket", e))?;
         net::connect(&fd, &address(name)?).map_err(|e| {
             let why = std::io::Error::from(e);
-            Error::new(Kind::Gone, "stage.connect", format!("no server listens on \"unix:{name}\" ({why})"))
+            Error::new(Kind::Gone, operation, format!("no server listens on \"unix:{name}\" ({why})"))
         })?;
         Ok(Socket { fd })
     }

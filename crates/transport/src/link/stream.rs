@@ -16,18 +16,18 @@ const FRAME_MAX: usize = 256 << 10;
 pub struct Stream(TcpStream);
 
 impl Stream {
-    /// Connects to `host:port`.
+    /// Connects to `host:port`; errors begin with `operation`.
     ///
     /// # Errors
     /// `Gone` when nobody listens there or it does not answer in time.
-    pub fn connect(address: &str, within: Nanos) -> Result<Stream> {
+    pub fn connect(address: &str, operation: &str, within: Nanos) -> Result<Stream> {
         let gone = |why: &dyn std::fmt::Display| {
-            Error::new(Kind::Gone, "stage.connect", format!("no server answers on \"tcp:{address}\" ({why})"))
+            Error::new(Kind::Gone, operation, format!("no server answers on \"tcp:{address}\" ({why})"))
         };
         let found = address.to_socket_addrs().map_err(|e| match e.kind() {
             std::io::ErrorKind::InvalidInput => {
                 let detail = format!("address \"tcp:{address}\" ({e}); accepted is tcp:HOST:PORT");
-                Error::new(Kind::Invalid, "stage.connect", detail)
+                Error::new(Kind::Invalid, operation, detail)
             }
             _ => gone(&e),
         })?;

@@ -88,7 +88,10 @@ def _bars(
         ]
         bars = axes.bar(at, list(map(height, mine)), width, color=_COLOURS.get(system) or next(others), label=system)
         inside = {"color": "white", "padding": -9} if top else {"padding": 1}
-        axes.bar_label(bars, [_short(height(row)) for row in mine], fontsize=7, **inside)
+        labels = axes.bar_label(bars, [_short(height(row)) for row in mine], fontsize=7, **inside)
+        if top is None:  # a limit's line may go through them
+            for label in labels:
+                label.set(bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3}, zorder=5)
         if top is not None:
             axes.vlines(at, list(map(height, mine)), list(map(top, mine)), color="black", linewidth=0.8)
     axes.set_xticks(range(len(cases)), [_label(case, rows) for case in cases])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from thalweg.bench.rows import percentile
@@ -125,6 +125,13 @@ def _row(key: _Key, grouped: dict[_Key, list[_Turn]], limits: dict[tuple[int, Ca
         "rounds": len(turns),
         "events": turns[0].events,
     }
+
+
+def in_common(found: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether rows are of one system, or two of them were measured in one language."""
+    pairs = {(row["system"], row["language"]) for row in found}
+    systems, languages = {system for system, _ in pairs}, {language for _, language in pairs}
+    return len(systems) < 2 or len(pairs) > len(languages)
 
 
 def limits_of(measured: Measured) -> dict[str, Any]:

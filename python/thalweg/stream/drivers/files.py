@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
 from pathlib import Path
 from typing import ClassVar
 
-from thalweg.errors import InvalidError
+from thalweg.errors import InvalidError, NotFoundError
 from thalweg.stream.definition import (
     PartitionDefinition,
     PartitionDescription,
@@ -19,9 +19,9 @@ from thalweg.stream.drivers.folder.partition_file import PartitionFile
 from thalweg.stream.drivers.folder.producer import FolderProducer
 from thalweg.stream.drivers.folder.refusal import refusals
 from thalweg.stream.drivers.transport import (
-    Begin,
     Capabilities,
-    Ordering,
+    ConsumerOptions,
+    ProducerOptions,
     StreamTransport,
     TransportConsumer,
     TransportProducer,
@@ -46,16 +46,19 @@ class FilesTransport(StreamTransport):
             raise InvalidError("connect: a token with files:...; the rights of the folder say who may do what")
         self._root = Path(address)
         self._timeout_s = timeout_s
-        with refusals("connect"):
-            self._root.mkdir(parents=True, exist_ok=True)
+        self._seen = self._is_there("connect")
 
     def create(self, topic: str, definition: TopicDefinition) -> None:
+        if not self._seen:
+            with refusals(f"create_topic {topic!r}"):
+                self._root.mkdir(parents=True, exist_ok=True)
         self._topic(topic).create(definition)
 
     def delete(self, topic: str) -> None:
         self._topic(topic).delete()
 
     def topics(self) -> list[str]:
+        self._check_root("list_topics")
         return topics_in(self._root)
 
     def describe(self, topic: str) -> TopicDescription:
@@ -70,44 +73,35 @@ class FilesTransport(StreamTransport):
     def add_partition(self, topic: str, definition: PartitionDefinition) -> int:
         return self._topic(topic).add_partition(definition, self._timeout_s)
 
-    def producer(
-        self,
-        topic: str,
-        partitions: int,
-        *,
-        name: str,
-        batch_size: int,
-        max_num_batches: int,
-        ordering: Ordering,
-        timeout_s: float,
-    ) -> TransportProducer:
-        return FolderProducer(
-            self._topic(topic),
-            name=name,
-            batch_size=batch_size,
-            max_num_batches=max_num_batches,
-            timeout_s=timeout_s,
-        )
+    def producer(self, topic: str, partitions: int, options: ProducerOptions) -> TransportProducer:
+        return FolderProducer(self._topic(topic), options)
 
-    def consumer(
-        self,
-        topic: str,
-        *,
-        name: str,
-        partitions: Sequence[int] | None,
-        begin: Begin,
-        batch_size: int,
-        max_num_batches: int,
-        whole: bool,
-        timeout_s: float,
-    ) -> TransportConsumer:
-        return FolderConsumer(self._topic(topic), name, partitions, begin, batch_size, whole, timeout_s)
+    def consumer(self, topic: str, options: ConsumerOptions) -> TransportConsumer:
+        return FolderConsumer(self._topic(topic), options)
 
     def close(self) -> None:
         pass
 
     def _topic(self, name: str) -> TopicFolder:
+        self._check_root(f"topic {name!r}")
         return TopicFolder(self._root, name)
+
+    def _check_root(self, operation: str) -> None:
+        """Raise NotFoundError where the folder was never there; one that went is a server that is gone."""
+        if not self._seen and not self._is_there(operation):
+            raise NotFoundError(
+                f"{operation}: files: there is no such folder as {self._root}; create_topic makes it, "
+                "or give that of topics that are there"
+            )
+        self._seen = True
+
+    def _is_there(self, operation: str) -> bool:
+        with refusals(operation):
+            try:
+                os.stat(f"{self._root}/")  # the stroke: a file in its place is refused
+            except FileNotFoundError:
+                return False
+        return True
 
 
 def _next(path: Path) -> int:

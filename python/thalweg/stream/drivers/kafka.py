@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from thalweg.errors import InvalidError, NotFoundError, WaitTimeoutError
@@ -18,9 +17,9 @@ from thalweg.stream.drivers.broker.definitions import DEFINITIONS, Definitions
 from thalweg.stream.drivers.broker.library import DATA_BYTES_MAX, RECORD_BYTES_MAX, confluent_kafka, errors, settings
 from thalweg.stream.drivers.broker.producer import KafkaProducer
 from thalweg.stream.drivers.transport import (
-    Begin,
     Capabilities,
-    Ordering,
+    ConsumerOptions,
+    ProducerOptions,
     StreamTransport,
     TransportConsumer,
     TransportProducer,
@@ -105,49 +104,12 @@ class KafkaTransport(StreamTransport):
         self._wait(topic, count + 1)
         return count
 
-    def producer(
-        self,
-        topic: str,
-        partitions: int,
-        *,
-        name: str,
-        batch_size: int,
-        max_num_batches: int,
-        ordering: Ordering,
-        timeout_s: float,
-    ) -> TransportProducer:
-        return KafkaProducer(
-            self._address,
-            topic,
-            name=name,
-            batch_size=batch_size,
-            max_num_batches=max_num_batches,
-            timeout_s=timeout_s,
-        )
+    def producer(self, topic: str, partitions: int, options: ProducerOptions) -> TransportProducer:
+        return KafkaProducer(self._address, topic, options)
 
-    def consumer(
-        self,
-        topic: str,
-        *,
-        name: str,
-        partitions: Sequence[int] | None,
-        begin: Begin,
-        batch_size: int,
-        max_num_batches: int,
-        whole: bool,
-        timeout_s: float,
-    ) -> TransportConsumer:
+    def consumer(self, topic: str, options: ConsumerOptions) -> TransportConsumer:
         self._partitions(topic)
-        return KafkaConsumer(
-            self._address,
-            topic,
-            name=name,
-            partitions=partitions,
-            begin=begin,
-            batch_size=batch_size,
-            max_num_batches=max_num_batches,
-            timeout_s=timeout_s,
-        )
+        return KafkaConsumer(self._address, topic, options)
 
     def close(self) -> None:
         self._definitions.close()

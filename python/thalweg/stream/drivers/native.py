@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import json
 import os
+import time
+from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from thalweg import _native
-from thalweg.errors import InvalidError, NotFoundError, ServerGoneError
+from thalweg.errors import InvalidError, NotFoundError, ServerGoneError, WaitTimeoutError
 from thalweg.stream.definition import (
     PartitionDefinition,
     PartitionDescription,
@@ -25,14 +26,15 @@ from thalweg.stream.definition import (
 from thalweg.stream.drivers.transport import (
     Begin,
     Capabilities,
+    ConsumerOptions,
     Held,
-    Ordering,
+    ProducerOptions,
     RawBatch,
     StreamTransport,
     TransportConsumer,
     TransportProducer,
 )
-from thalweg.stream.future import TIMEOUT_S, Future, check_timeout
+from thalweg.stream.future import TIMEOUT_S, Future, check_timeout, until_called
 from thalweg.stream.identity import EventId
 from thalweg.stream.packed import Buffer, Packed
 
@@ -42,6 +44,7 @@ OUTBOX_BYTES = 64 << 20
 #: Data in a batch begin at multiples of this.
 _ALIGN = 8
 _ALWAYS = -1.0
+_LOOK_S = 0.02
 
 
 class NativeTransport(StreamTransport):
@@ -52,7 +55,7 @@ class NativeTransport(StreamTransport):
         durabilities=("none", "interval", "always"),
         retentions=("age", "size", "acknowledged"),
         survives_restart=True,
-        exclusive_partitions=False,
+        server_chooses_rest=True,
     )
 
     def __init__(self, address: str | None, *, name: str, token: str | None, timeout_s: float) -> None:
@@ -87,42 +90,32 @@ class NativeTransport(StreamTransport):
         self._driver.add_partition(topic, _encoded(definition), self._timeout_s)
         return len(self._driver.describe(topic, self._timeout_s)[3]) - 1
 
-    def producer(
-        self,
-        topic: str,
-        partitions: int,
-        *,
-        name: str,
-        batch_size: int,
-        max_num_batches: int,
-        ordering: Ordering,
-        timeout_s: float,
-    ) -> TransportProducer:
+    def producer(self, topic: str, partitions: int, options: ProducerOptions) -> TransportProducer:
         made = self._driver.producer(
             topic,
-            batch_size=batch_size,
-            batches=max_num_batches,
-            strict=ordering == "strict",
+            batch_size=options.batch_size,
+            batches=options.max_num_batches,
+            strict=options.ordering == "strict",
             outbox_bytes=OUTBOX_BYTES,
-            timeout_s=timeout_s,
+            timeout_s=options.timeout_s,
         )
-        return NativeProducer(made, timeout_s)
+        return NativeProducer(made, options.timeout_s)
 
-    def consumer(
-        self,
-        topic: str,
-        *,
-        name: str,
-        partitions: Sequence[int] | None,
-        begin: Begin,
-        batch_size: int,
-        max_num_batches: int,
-        whole: bool,
-        timeout_s: float,
-    ) -> TransportConsumer:
-        chosen = None if partitions is None else list(partitions)
-        made = self._driver.consumer(topic, name=name, partitions=chosen, first=begin == "first", timeout_s=timeout_s)
-        return NativeConsumer(made, whole, timeout_s)
+    def consumer(self, topic: str, options: ConsumerOptions) -> TransportConsumer:
+        made = self._driver.consumer(
+            topic,
+            name=options.name,
+            partitions=None if options.partitions is None else list(options.partitions),
+            first=options.begin == "first",
+            timeout_s=options.timeout_s,
+        )
+        consumer = NativeConsumer(made, options.whole, options.timeout_s)
+        try:
+            _wait_for(options, consumer, topic)
+        except BaseException:
+            consumer.close()
+            raise
+        return consumer
 
     def close(self) -> None:
         self._driver.close()
@@ -171,27 +164,15 @@ class _NativeFuture(Future[T]):
     def done(self) -> bool:
         return bool(self._pushed.done())
 
-    def _value(self, found: Any) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    def _value(self, found: Any) -> T: ...
 
     def result(self, timeout_s: float = TIMEOUT_S) -> T:
         return self._value(self._pushed.result(check_timeout(timeout_s, "result")))
 
     def __await__(self) -> Generator[Any, None, T]:
         if not self._pushed.done():
-            loop = asyncio.get_running_loop()
-            waiter = loop.create_future()
-
-            def release() -> None:
-                if not waiter.done():
-                    waiter.set_result(None)
-
-            def wake() -> None:
-                with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-                    loop.call_soon_threadsafe(release)
-
-            self._pushed.when_done(wake)
-            yield from waiter
+            yield from until_called(self._pushed.when_done)
         return self.result(TIMEOUT_S)
 
 
@@ -275,6 +256,12 @@ class NativeConsumer(TransportConsumer):
             raise InvalidError(f"seek: event {to} of partition {partition}; accepted are numbers of at least 0")
         self._consumer.seek(partition, to, self._timeout_s)
 
+    def holds(self, partition: int) -> bool:
+        try:
+            return self._consumer.holds(partition, self._timeout_s)
+        except (ServerGoneError, WaitTimeoutError):  # what was fetched can be given out all the same
+            return True
+
     def held(self) -> Mapping[int, Held]:
         positions = self._consumer.positions(self._timeout_s)
         return {number: Held(acknowledged, end) for number, acknowledged, _, _, end in positions}
@@ -290,6 +277,18 @@ class NativeConsumer(TransportConsumer):
             self._consumer.close(forget, self._timeout_s)
 
 
+def _wait_for(options: ConsumerOptions, consumer: NativeConsumer, topic: str) -> None:
+    """Return when the consumer has the partitions that were given; other members may have to leave first."""
+    until = time.monotonic() + options.timeout_s
+    while missing := sorted(set(options.partitions or ()) - set(consumer.held())):
+        if time.monotonic() >= until:
+            raise WaitTimeoutError(
+                f"consumer {options.name!r} of topic {topic!r}: another member held partition {missing[0]} for "
+                f"{options.timeout_s:g} s; wait longer, or share all partitions"
+            )
+        time.sleep(_LOOK_S)
+
+
 def _array(blob: Buffer) -> Any:
     return blob if type(blob) is bytes else np.frombuffer(blob, np.uint8)
 
@@ -298,7 +297,8 @@ def _encoded(partition: PartitionDefinition) -> _native.PartitionTuple:
     """Return a partition as the compiled client takes it."""
     interval_s = {"none": 0.0, "always": _ALWAYS}.get(partition.durability_kind, partition.interval_s or 0.0)
     kept = partition.retention
-    return partition.rest_kind, partition.data_folder, interval_s, kept.age_s, kept.size_bytes, kept.acknowledged
+    rest = partition.rest if partition.rest == "anywhere" else partition.rest_kind
+    return str(rest), partition.data_folder, interval_s, kept.age_s, kept.size_bytes, kept.acknowledged
 
 
 def _decoded(partition: _native.PartitionTuple) -> tuple[Any, str, Retention]:

@@ -33,7 +33,7 @@ class Capabilities:
     Attributes
     ----------
     rests : tuple of str
-        Where partitions can rest; the first is the default.
+        Where partitions can rest; the first is the default, unless the server chooses.
     durabilities : tuple of str
         Kinds of durability; the first is the default.
     retentions : tuple of str
@@ -50,6 +50,8 @@ class Capabilities:
         `pull` sleeps until it is woken, without polling.
     partial_reads : bool
         Of data of which a part is wanted, only about that part is read.
+    server_chooses_rest : bool
+        Without a rest a partition rests where the server likes it best.
     data_bytes_max : int or None
         The largest data of one event; None where only memory and storage limit them.
     """
@@ -63,7 +65,62 @@ class Capabilities:
     survives_restart: bool = False
     notifies: bool = True
     partial_reads: bool = True
+    server_chooses_rest: bool = False
     data_bytes_max: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ProducerOptions:
+    """How a producer is to be; all is checked.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    batch_size : int
+        Events that are sent together, or `ADAPTIVE`.
+    max_num_batches : int
+        The most batches under way.
+    ordering : str
+        Whether events of one partition keep the order in which they were pushed.
+    timeout_s : float
+        How long a push blocks at most.
+    """
+
+    name: str
+    batch_size: int
+    max_num_batches: int
+    ordering: Ordering
+    timeout_s: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ConsumerOptions:
+    """How a member of a named consumer is to be; all is checked.
+
+    Attributes
+    ----------
+    name : str
+        Of the consumer.
+    partitions : sequence of int or None
+        Those that this member holds; None: the members of the name share all.
+    begin : str
+        Where a name begins that has acknowledged nothing.
+    batch_size, max_num_batches : int
+        Events (or `ADAPTIVE`) that are fetched together, and how many such batches ahead.
+    whole : bool
+        All data are wanted, with their metadata; else they are read by `read`, as far as wanted.
+    timeout_s : float
+        How long it waits for what is not in `pull`.
+    """
+
+    name: str
+    partitions: Sequence[int] | None
+    begin: Begin
+    batch_size: int
+    max_num_batches: int
+    whole: bool
+    timeout_s: float
 
 
 @dataclasses.dataclass
@@ -196,6 +253,10 @@ class TransportConsumer(ABC):
             When the partition is not held, or there is no such event and it is not the next.
         """
 
+    def holds(self, partition: int) -> bool:
+        """Tell whether this member still holds a partition; asked now and then while fetched events are given out."""
+        return True
+
     @abstractmethod
     def held(self) -> Mapping[int, Held]:
         """Return the partitions that this member holds now."""
@@ -253,43 +314,17 @@ class StreamTransport(ABC):
         """Add a partition to a topic; return its number."""
 
     @abstractmethod
-    def producer(
-        self,
-        topic: str,
-        partitions: int,
-        *,
-        name: str,
-        batch_size: int,
-        max_num_batches: int,
-        ordering: Ordering,
-        timeout_s: float,
-    ) -> TransportProducer:
-        """Return a producer; `batch_size` is in events, or `ADAPTIVE`."""
+    def producer(self, topic: str, partitions: int, options: ProducerOptions) -> TransportProducer:
+        """Return a producer for a topic of so many partitions."""
 
     @abstractmethod
-    def consumer(
-        self,
-        topic: str,
-        *,
-        name: str,
-        partitions: Sequence[int] | None,
-        begin: Begin,
-        batch_size: int,
-        max_num_batches: int,
-        whole: bool,
-        timeout_s: float,
-    ) -> TransportConsumer:
-        """Return a member of the consumer `name`, which begins behind what that name acknowledged, else at `begin`.
-
-        Where `partitions` is None the members of the name share all; else this one holds these.
-
-        `whole` says that all data are wanted, with their metadata; else they are read by `read`, as far as wanted.
-        At most `max_num_batches` of `batch_size` events (or what is adaptive) are fetched ahead.
+    def consumer(self, topic: str, options: ConsumerOptions) -> TransportConsumer:
+        """Return a member of a named consumer, which begins behind what that name acknowledged.
 
         Raises
         ------
         WaitTimeoutError
-            When the partitions that were given are held by another member for `timeout_s`.
+            When the partitions that were given are held by another member for the time-out.
         """
 
     @abstractmethod

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from thalweg.errors import CorruptDataError, InvalidError, MissingLibraryError
+from thalweg.errors import CorruptDataError, InvalidError
+from thalweg.homes import library
 from thalweg.stream.definition import Rule
 from thalweg.stream.packed import Buffer, Packed
+from thalweg.stream.rules.numpy_scalars import plain_number
 from thalweg.stream.rules.own import OwnRules, only_key
 
 if TYPE_CHECKING:
@@ -50,10 +53,12 @@ class Serializer(ABC):
 
 
 class JsonSerializer(Serializer):
-    """JSON in UTF-8, without blanks."""
+    """JSON in UTF-8, without blanks; NumPy scalars are numbers."""
 
     def __init__(self) -> None:
-        self._encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+        self._encode = json.JSONEncoder(
+            ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain_number
+        ).encode
 
     def encode(self, value: Any) -> bytes:
         try:
@@ -78,16 +83,11 @@ class JsonSerializer(Serializer):
 
 
 class MessagePackSerializer(Serializer):
-    """MessagePack, which can say bytes as well."""
+    """MessagePack, which can say bytes as well; NumPy scalars are numbers."""
 
     def __init__(self) -> None:
-        try:
-            import msgspec
-        except ImportError as error:
-            raise MissingLibraryError(
-                "serializer 'messagepack': the library msgspec is not installed; pip install 'thalweg[streams]'"
-            ) from error
-        self._encode: Callable[[Any], bytes] = msgspec.msgpack.Encoder().encode
+        msgspec = library("msgspec", "serializer 'messagepack'", "streams")
+        self._encode: Callable[[Any], bytes] = msgspec.msgpack.Encoder(enc_hook=plain_number).encode
         self._decode = msgspec.msgpack.Decoder().decode
         self._wrong = msgspec.DecodeError
 
@@ -257,5 +257,7 @@ def _why_not_json(value: Any, path: str, depth: int = 0) -> str | None:
     elif isinstance(value, list | tuple):
         parts = ((number, item, f"{path}[{number}]") for number, item in enumerate(value))
     else:
+        with contextlib.suppress(TypeError):
+            return _why_not_json(plain_number(value), path)
         return f"{path} is {_short(value)} of type {type(value).__name__}"
     return next((why for _, item, where in parts if (why := _why_not_json(item, where, depth + 1))), None)

@@ -7,9 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from thalweg.errors import CorruptDataError, InvalidError, MissingLibraryError, ThalwegError
+from thalweg.errors import CorruptDataError, InvalidError, ThalwegError
+from thalweg.homes import library
 from thalweg.stream.definition import Rule
 from thalweg.stream.packed import Buffer
+from thalweg.stream.rules.numpy_scalars import with_plain_numbers
 from thalweg.stream.rules.own import OwnRules, only_key
 from thalweg.stream.rules.serializer import JsonSerializer, Serializer
 
@@ -61,12 +63,7 @@ class SchemaValidator(Validator):
 
     def __init__(self, schema: Any, serializer: Serializer) -> None:
         super().__init__(serializer)
-        try:
-            import jsonschema
-        except ImportError as error:
-            raise MissingLibraryError(
-                "validator 'schema': the library jsonschema is not installed; pip install 'thalweg[streams]'"
-            ) from error
+        jsonschema = library("jsonschema", "validator 'schema'", "streams")
         kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         try:
             kind.check_schema(schema)
@@ -77,7 +74,7 @@ class SchemaValidator(Validator):
 
     def check(self, value: Any) -> None:
         value = _as_json(value)
-        if not self._schema.is_valid(value):
+        if not self._schema.is_valid(value) and not self._schema.is_valid(value := with_plain_numbers(value)):
             error = self._best_match(self._schema.iter_errors(value))
             raise InvalidError(f"metadata: {error.json_path}: {error.message}; see the schema of the topic")
 

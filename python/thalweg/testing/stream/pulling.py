@@ -88,6 +88,8 @@ class PullPromises(Promises):
         fill(topic, 5)
         with topic.consumer("reader") as consumer:
             assert numbers_of(consumer.events(idle_s=NOTHING_S)) == list(range(5))
+            with pytest.raises(InvalidError, match="idle_s -1"):
+                next(consumer.events(idle_s=-1))
             fill(topic, 3, first=5)
             numbers = []
             for event in consumer:

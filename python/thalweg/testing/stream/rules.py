@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from thalweg.errors import CorruptDataError, InvalidError, NotFoundError
@@ -50,15 +51,30 @@ class RulePromises(Promises):
         [
             ({"a": [1, {"b": {1, 2}}]}, r"\$\.a\[1\]\.b"),
             ({"x": float("nan")}, r"\$\.x is nan"),
+            ({"x": [np.int8(1), np.float32("nan")]}, r"\$\.x\[1\] is nan"),
             ({"x": {(1, 2): 3}}, r"\$\.x has the key"),
             (object(), r"\$ is <object"),
         ],
-        ids=["set", "nan", "key", "object"],
+        ids=["set", "nan", "numpy-nan", "key", "object"],
     )
     def test_what_json_cannot_say_is_named_by_path(self, make_topic: MakeTopic, metadata: Any, where: str) -> None:
         for validator in (None, "json"):
             with make_topic(validator=validator).producer() as producer, pytest.raises(InvalidError, match=where):
                 producer.push(metadata)
+
+    @pytest.mark.parametrize("serializer", ["json", "messagepack"])
+    @pytest.mark.parametrize("validator", [None, "json", {"schema": {"properties": {"n": {"type": "integer"}}}}])
+    def test_numpy_scalars_are_numbers(self, make_topic: MakeTopic, serializer: str, validator: Any) -> None:
+        pytest.importorskip("jsonschema")
+        pytest.importorskip("msgspec")
+        topic = make_topic(serializer=serializer, validator=validator)
+        with topic.producer() as producer, topic.consumer("reader") as consumer:
+            producer.push({"n": np.int64(3), "all": [np.float32(0.5), (np.bool_(True), np.uint8(7))]})
+            metadata = consumer.pull().result(PATIENCE_S).metadata
+            assert metadata == {"n": 3, "all": [0.5, [True, 7]]}
+            assert type(metadata["all"][1][0]) is bool
+            with pytest.raises(InvalidError, match="metadata"):
+                producer.push({"n": 1 if validator is None else np.float32("inf"), "when": np.datetime64("2026-01-01")})
 
     def test_bytes_are_validated_too(self, make_topic: MakeTopic) -> None:
         with make_topic(validator="json").producer() as producer:

@@ -82,7 +82,7 @@ fn accept(services: &Services, listener: &TcpListener, token: &Arc<str>) {
         };
         if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
             let detail = format!("{CONNECTIONS_MAX} connections are open; no more are accepted");
-            refuse(&stream, false, Error::new(Kind::Full, "stage.connect", detail));
+            refuse(&stream, Error::new(Kind::Full, "connect", detail));
             continue;
         }
         open.fetch_add(1, Ordering::Relaxed);
@@ -97,11 +97,8 @@ fn accept(services: &Services, listener: &TcpListener, token: &Arc<str>) {
     }
 }
 
-/// Says no; over streams every message has a number, here 0.
-fn refuse(stream: &Stream, numbered: bool, e: Error) {
-    let mut frame = if numbered { vec![0] } else { Vec::new() };
-    frame.extend(Refusal::encode(e));
-    let _ = stream.send(&frame, &[], Patience::of(STALL));
+fn refuse(stream: &Stream, e: Error) {
+    let _ = stream.send(&Refusal::encode(e), &[], Patience::of(STALL));
 }
 
 /// Hears who comes, and serves.
@@ -123,11 +120,15 @@ fn introduce(services: Services, stream: Stream, token: &str) -> Result<()> {
             Err(Error::new(Kind::Access, greeting.operation(), detail))
         }
     };
-    let numbered = matches!(greeting, Greeting::Streams(_));
     match (admitted, greeting) {
-        (Err(e), _) => refuse(&stream, numbered, e),
+        (Err(e), _) => refuse(&stream, e),
         (Ok(()), Greeting::Staging(hello)) => staging::serve(services.staging, stream, hello)?,
         (Ok(()), Greeting::Streams(_)) => streams::serve(services.streams, stream)?,
+        (Ok(()), Greeting::Redirect(_)) => {
+            let detail =
+                "files are redirected through memory that processes of one node share; use unix:NAME";
+            refuse(&stream, Error::new(Kind::Invalid, "redirect.connect", detail));
+        }
     }
     Ok(())
 }

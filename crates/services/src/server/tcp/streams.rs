@@ -3,9 +3,9 @@
 use super::super::streams::Shelf;
 use super::STALL;
 use crate::envelope::{decode, encode};
-use crate::stream::client::bulk_bytes;
 use crate::stream::driver::{Delivery, Host, RemoteReply, RemoteRequest, PIECE_MAX};
 use crate::stream::message::{Reply, Request};
+use crate::stream::Laid;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,7 +73,9 @@ pub(super) fn serve(host: Arc<Host>, stream: Stream) -> Result<()> {
     let way = Way { answers, dead: dead.clone() };
     let peer = host.join(Box::new(way), shelf.clone())?;
     let connection = Connection { host, peer, stream, shelf, sending, dead };
-    connection.answer(0, &RemoteReply::Welcome, &[])?;
+    let welcome =
+        postcard::to_stdvec(&RemoteReply::Welcome).map_err(|e| Error::new(Kind::Protocol, "server", e))?;
+    connection.stream.send(&welcome, &[], Patience::of(STALL))?;
     let mut frame = Vec::new();
     loop {
         let tick = || connection.alive();
@@ -100,7 +102,7 @@ impl Connection {
     fn serve(&self, id: u64, asked: RemoteRequest) -> Result<()> {
         if let RemoteRequest::Ask(body) = asked {
             if let Request::Produce { batch, .. } = &body {
-                let bytes = bulk_bytes(batch);
+                let bytes = Laid::described(batch).bytes;
                 let start = self.shelf.at(batch.at, bytes)?;
                 // SAFETY: so many bytes lie there. What is under way there is the client's own, which it harms alone.
                 let into = unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) };

@@ -193,7 +193,7 @@ impl Node {
     /// # Errors
     /// `Gone` when there is none, `Access` when it refuses, `Protocol` when it speaks another version.
     pub fn connect(name: &str, hello: Hello, patience: Patience<'_>) -> Result<Node> {
-        let socket = Socket::connect(name)?;
+        let socket = Socket::connect(name, "stage.connect")?;
         socket.set_patience(patience.within.max(Nanos(1_000_000)))?;
         socket.send(&Greeting::Staging(hello).encode()?, &[])?;
         let (answer, fds) = Handshake::receive(&socket).map_err(|e| Error {

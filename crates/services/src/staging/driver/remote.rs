@@ -35,7 +35,7 @@ impl Remote {
     }
 
     fn open(&self, patience: Patience<'_>) -> Result<Stream> {
-        let stream = Stream::connect(&self.address, patience.within)?;
+        let stream = Stream::connect(&self.address, "stage.connect", patience.within)?;
         match said(&stream, &Greeting::Staging(self.hello.clone()).encode()?, patience)? {
             RemoteReply::Welcome => Ok(stream),
             RemoteReply::Failed(e) => Err(e),

@@ -9,7 +9,7 @@ use super::producer::{Producer, ProducerOptions};
 use super::remote::Remote;
 use crate::greeting::Hello;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience};
@@ -27,9 +27,9 @@ pub struct Identity {
     pub token: String,
 }
 
-/// A connection to the stream service at one address.
+/// A connection to the stream service at one address; when the service was started again, it connects again.
 pub struct Driver {
-    link: Arc<dyn Link>,
+    link: Mutex<Arc<dyn Link>>,
     address: String,
     identity: Identity,
     made_in: u32,
@@ -64,7 +64,8 @@ impl Driver {
             let left = deadline.since(now());
             match link(address, &identity, Patience { within: left, ..patience }) {
                 Ok(link) => {
-                    return Ok(Driver { link, address: address.into(), identity, made_in: process::id() });
+                    let (link, address) = (Mutex::new(link), address.into());
+                    return Ok(Driver { link, address, identity, made_in: process::id() });
                 }
                 Err(e) if e.kind == Kind::Gone && left > RETRY => {
                     (patience.tick)()?;
@@ -75,12 +76,20 @@ impl Driver {
         }
     }
 
-    fn link(&self) -> Result<&Arc<dyn Link>> {
-        process::same(self.made_in, "stream", "driver").map(|()| &self.link)
+    /// The link, or a new one; a service that was there and is gone is not waited for.
+    fn link(&self, patience: Patience<'_>) -> Result<Arc<dyn Link>> {
+        process::same(self.made_in, "stream", "driver")?;
+        let known = self.link.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if known.alive().is_ok() {
+            return Ok(known);
+        }
+        let made = link(&self.address, &self.identity, patience)?;
+        *self.link.lock().unwrap_or_else(PoisonError::into_inner) = made.clone();
+        Ok(made)
     }
 
     fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
-        self.link()?.ask(body, patience)
+        self.link(patience)?.ask(body, patience)
     }
 
     fn done(&self, body: Request, patience: Patience<'_>) -> Result<()> {
@@ -160,7 +169,7 @@ impl Driver {
         options: ConsumerOptions,
         patience: Patience<'_>,
     ) -> Result<Consumer> {
-        self.link()?;
+        process::same(self.made_in, "stream", "driver")?;
         Consumer::join(self.connecting(), topic, options, patience)
     }
 

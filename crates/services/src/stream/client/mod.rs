@@ -15,4 +15,3 @@ pub use driver::{Driver, Identity};
 pub use events::Events;
 pub use producer::{BatchSize, Column, Ordering, Producer, ProducerOptions};
 pub use promise::{Pushed, PushedMany};
-pub use remote::bulk_bytes;

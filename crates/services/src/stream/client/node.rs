@@ -29,7 +29,7 @@ impl Node {
     /// # Errors
     /// `Gone` when there is none, `Access` when it refuses, `Protocol` when it speaks another version.
     pub fn connect(name: &str, hello: Hello, patience: Patience<'_>) -> Result<Node> {
-        let socket = Socket::connect(name).map_err(|e| renamed(e, "stage.connect", "stream.connect"))?;
+        let socket = Socket::connect(name, "stream.connect")?;
         socket.set_patience(patience.within.max(Nanos(1_000_000)))?;
         socket.send(&Greeting::Streams(hello).encode()?, &[])?;
         let (answer, fds) = Handshake::receive(&socket).map_err(|e| Error {
@@ -47,10 +47,6 @@ impl Node {
     }
 }
 
-fn renamed(e: Error, from: &str, to: &str) -> Error {
-    Error { message: e.message.replacen(from, to, 1), ..e }
-}
-
 fn refusal(answer: Handshake) -> Error {
     match answer {
         Handshake::Refused(e) => e,
@@ -59,21 +55,17 @@ fn refusal(answer: Handshake) -> Error {
 }
 
 impl Shared {
-    fn errand(&self, asked: &Handshake) -> Result<(Handshake, OwnedFd)> {
+    fn errand(&self, asked: &Handshake) -> Result<(Handshake, Vec<OwnedFd>)> {
         let _one_at_a_time = self.handing.lock().unwrap_or_else(PoisonError::into_inner);
         let socket = self.line.channel().socket();
         let said = asked.send(socket, &[]).and_then(|()| Handshake::receive(socket));
-        let (answer, mut fds) = said.map_err(|e| self.line.named(e))?;
-        match (fds.len(), answer) {
-            (1, answer) => Ok((answer, fds.remove(0))),
-            (_, answer) => Err(refusal(answer)),
-        }
+        said.map_err(|e| self.line.named(e))
     }
 
     fn file(&self, asked: &Handshake) -> Result<(Whereabouts, OwnedFd)> {
         match self.errand(asked)? {
-            (Handshake::File(whereabouts), fd) => Ok((whereabouts, fd)),
-            (other, _) => Err(unexpected(&other)),
+            (Handshake::File(whereabouts), mut fds) if fds.len() == 1 => Ok((whereabouts, fds.remove(0))),
+            (other, _) => Err(refusal(other)),
         }
     }
 }
@@ -108,8 +100,10 @@ impl Link for Node {
 
     fn outbox(&self, bytes: Bytes, _: Patience<'_>) -> Result<Arc<Segment>> {
         match self.0.errand(&Handshake::Outbox { bytes })? {
-            (Handshake::Descriptor { bytes }, fd) => Segment::map(fd, bytes, Access::Write).map(Arc::new),
-            (other, _) => Err(unexpected(&other)),
+            (Handshake::Descriptor { bytes }, mut fds) if fds.len() == 1 => {
+                Segment::map(fds.remove(0), bytes, Access::Write).map(Arc::new)
+            }
+            (other, _) => Err(refusal(other)),
         }
     }
 
@@ -122,12 +116,10 @@ impl Link for Node {
         })
     }
 
-    fn first_since(&self, place: &Place, time: Nanos, patience: Patience<'_>) -> Result<u64> {
-        let _ = patience;
-        match self.0.errand(&Handshake::Since { place: place.clone(), time }) {
-            Ok((Handshake::File(found), _)) => Ok(found.next),
-            Ok((other, _)) => Err(unexpected(&other)),
-            Err(e) => Err(e),
+    fn first_since(&self, place: &Place, time: Nanos, _: Patience<'_>) -> Result<u64> {
+        match self.0.errand(&Handshake::Since { place: place.clone(), time })?.0 {
+            Handshake::Event(next) => Ok(next),
+            other => Err(refusal(other)),
         }
     }
 

@@ -17,6 +17,14 @@ struct State {
 pub trait Gatherer: Send + Sync {
     /// Somebody waits for what has been gathered for `partition`.
     fn urge(&self, partition: u32);
+    /// Whether the calling thread is the one that tells what has become of batches.
+    fn is_told_here(&self) -> bool;
+}
+
+/// A callback waits for what only its return can bring.
+pub(super) fn waits_for_itself(operation: &str) -> Error {
+    let detail = "a callback that waits for its own producer would wait for itself; do it on another thread";
+    Error::new(Kind::Invalid, operation, detail)
 }
 
 /// What becomes of a batch: the number of its first event, or an error.
@@ -79,6 +87,9 @@ impl Promise {
         let deadline = now().after(patience.within);
         if let Some(outcome) = self.outcome() {
             return outcome;
+        }
+        if self.gatherer.upgrade().is_some_and(|gatherer| gatherer.is_told_here()) {
+            return Err(waits_for_itself("stream.produce"));
         }
         self.urge();
         let mut state = self.lock();

@@ -1,21 +1,27 @@
 //! The link to a service on another node: frames over TCP, events and data as they lie in the journals.
 
 use super::super::driver::{RemoteReply, RemoteRequest};
+use super::super::laid::Laid;
 use super::super::message::{Batch, Place, Reply, Request};
 use super::link::{accepted, unexpected, Link, Source};
 use crate::envelope::{decode, encode};
 use crate::greeting::{Greeting, Hello};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::mpsc::{sync_channel, SyncSender};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
-use thalweg_transport::journal::{Chunk, Content, Entry, Head, Identity, Read, Use};
+use thalweg_transport::journal::{Chunk, Entry, Head, Identity, Read, Use};
 use thalweg_transport::link::{now, Correspondence, Patience, Post, Stream};
 use thalweg_transport::memory::Segment;
 
 /// How much longer than the service a client waits for an answer.
-const GRACE: Nanos = Nanos(5_000_000_000);
+const GRACE: Nanos = Nanos(1_000_000_000);
 /// Nothing moves for so long within a message: the other end is gone.
 const STALL: Nanos = Nanos(30_000_000_000);
+/// Or nothing comes for so long of what was asked for.
+const FETCH: Nanos = Nanos(5_000_000_000);
+/// Messages that wait for the network; a producer has as many batches under way as it was made for.
+const OUTGOING_MAX: usize = 8192;
 
 /// Data are fetched so many bytes at a time; a multiple of what has one check.
 const PIECE: u64 = 32 << 20;
@@ -25,8 +31,8 @@ const PIECE: u64 = 32 << 20;
 pub struct Remote(Arc<Shared>);
 
 struct Shared {
-    stream: Stream,
-    sending: Mutex<()>,
+    stream: Arc<Stream>,
+    outgoing: SyncSender<Outgoing>,
     letters: Correspondence<Reply>,
     outbox: OnceLock<Arc<Segment>>,
     address: String,
@@ -35,13 +41,46 @@ struct Shared {
     reading: Mutex<Option<Stream>>,
 }
 
+/// A message, and the batch that follows it.
+struct Outgoing {
+    frame: Vec<u8>,
+    bulk: Option<(Arc<Segment>, Batch)>,
+}
+
+impl Outgoing {
+    fn bulk(&self) -> Result<&[u8]> {
+        let Some((outbox, batch)) = &self.bulk else { return Ok(&[]) };
+        let bytes = Laid::described(batch).bytes;
+        let start = outbox.at(batch.at, Bytes(bytes))?;
+        // SAFETY: so many bytes lie there in memory that this keeps; the producer does not change them before the answer, or
+        // before the connection has ended.
+        Ok(unsafe { std::slice::from_raw_parts(start, bytes as usize) })
+    }
+}
+
+/// Starts the thread that sends: whoever hands over a message waits for no network.
+fn sender(stream: Arc<Stream>) -> Result<SyncSender<Outgoing>> {
+    let (outgoing, messages) = sync_channel::<Outgoing>(OUTGOING_MAX);
+    let thread = std::thread::Builder::new().name("thalweg-send".into());
+    let send = move || {
+        for message in messages {
+            let sent = message.bulk().and_then(|bulk| stream.send(&message.frame, bulk, Patience::of(STALL)));
+            if sent.is_err() {
+                // The next frame would be taken for the rest of this one.
+                return stream.end();
+            }
+        }
+    };
+    thread.spawn(send).map_err(|e| Error::io("stream.connect", e))?;
+    Ok(outgoing)
+}
+
 fn open(address: &str, hello: &Hello, patience: Patience<'_>) -> Result<Stream> {
-    let stream = Stream::connect(address, patience.within)
-        .map_err(|e| Error { message: e.message.replacen("stage.connect", "stream.connect", 1), ..e })?;
+    let stream = Stream::connect(address, "stream.connect", patience.within)?;
     stream.send(&Greeting::Streams(hello.clone()).encode()?, &[], patience)?;
     let mut frame = Vec::new();
     stream.receive(&mut frame, Patience { within: patience.within.after(GRACE), ..patience })?;
-    match decode::<RemoteReply>(&frame)?.1 {
+    match postcard::from_bytes(&frame).map_err(|e| Error::new(Kind::Protocol, "stream.connect", e))? {
         RemoteReply::Welcome => Ok(stream),
         RemoteReply::Failed(e) => Err(e),
         other => Err(unexpected(&other)),
@@ -54,10 +93,10 @@ impl Remote {
     /// # Errors
     /// `Gone` when nobody answers, `Access` when the token is wrong, `Protocol` when it speaks another version.
     pub fn connect(address: &str, hello: Hello, patience: Patience<'_>) -> Result<Remote> {
-        let stream = open(address, &hello, patience)?;
+        let stream = Arc::new(open(address, &hello, patience)?);
         Ok(Remote(Arc::new(Shared {
+            outgoing: sender(stream.clone())?,
             stream,
-            sending: Mutex::new(()),
             letters: Correspondence::default(),
             outbox: OnceLock::new(),
             address: address.into(),
@@ -68,24 +107,25 @@ impl Remote {
 }
 
 impl Shared {
+    fn gone(&self) -> Error {
+        Error::new(Kind::Gone, "stream", format!("the server at \"tcp:{}\" is gone", self.address))
+    }
+
     fn named(&self, e: Error) -> Error {
         match e.kind {
-            Kind::Gone => {
-                Error::new(Kind::Gone, "stream", format!("the server at \"tcp:{}\" is gone", self.address))
-            }
+            Kind::Gone => self.gone(),
             _ => e,
         }
     }
 
-    fn send(&self, id: u64, body: &RemoteRequest, bulk: &[u8], patience: Patience<'_>) -> Result<()> {
-        let frame = encode(id, body, Vec::new())?;
-        let _one_at_a_time = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        // Half a message cannot be taken back.
-        let patience = Patience { within: patience.within.max(STALL), ..patience };
-        self.stream.send(&frame, bulk, patience).map_err(|e| {
-            // The next frame would be taken for the rest of this one.
+    fn send(&self, id: u64, body: &RemoteRequest, batch: Option<Batch>) -> Result<()> {
+        let none = || Error::new(Kind::Invalid, "stream.produce", "a batch without an outbox");
+        let outbox = || self.outbox.get().cloned().ok_or_else(none);
+        let bulk = batch.map(|batch| Ok((outbox()?, batch))).transpose()?;
+        let message = Outgoing { frame: encode(id, body, Vec::new())?, bulk };
+        self.outgoing.try_send(message).map_err(|_| {
             self.stream.end();
-            self.named(e)
+            self.gone()
         })
     }
 
@@ -94,14 +134,21 @@ impl Shared {
         &self,
         body: &RemoteRequest,
         patience: Patience<'_>,
-        take: impl FnOnce(RemoteReply, &Stream) -> Result<T>,
+        take: impl FnOnce(RemoteReply, &Stream, Patience<'_>) -> Result<T>,
     ) -> Result<T> {
-        let mut reading = self.lock_reading();
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let stream = match reading.take().filter(|stream| !stream.ended()) {
             Some(stream) => stream,
             None => open(&self.address, &self.hello, patience)?,
         };
-        let patience = Patience { within: patience.within.max(STALL), ..patience };
+        let patience = Patience { within: patience.within.max(FETCH), ..patience };
+        let named = |e: Error| match e.kind {
+            Kind::Timeout => {
+                let detail = format!("the server at \"tcp:{}\" sends nothing", self.address);
+                Error::new(Kind::Timeout, "stream.pull", detail)
+            }
+            _ => self.named(e),
+        };
         let asked = (|| {
             stream.send(&encode(1, body, Vec::new())?, &[], patience)?;
             let mut frame = Vec::new();
@@ -109,40 +156,27 @@ impl Shared {
             decode::<RemoteReply>(&frame)
         })();
         // A connection on which something was left half-way is not used again: what comes next would be taken for the answer.
-        match asked.map_err(|e| self.named(e))?.1 {
+        match asked.map_err(named)?.1 {
             RemoteReply::Failed(e) => {
                 *reading = Some(stream);
                 Err(e)
             }
             reply => {
-                let taken = take(reply, &stream).map_err(|e| self.named(e))?;
+                let taken = take(reply, &stream, patience).map_err(named)?;
                 *reading = Some(stream);
                 Ok(taken)
             }
         }
     }
-
-    fn lock_reading(&self) -> MutexGuard<'_, Option<Stream>> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The bytes of a batch in the outbox.
-    fn bulk(&self, batch: &Batch) -> Result<&[u8]> {
-        let none = || Error::new(Kind::Invalid, "stream.produce", "a batch without an outbox");
-        let bytes = bulk_bytes(batch);
-        let start = self.outbox.get().ok_or_else(none)?.at(batch.at, Bytes(bytes))?;
-        // SAFETY: so many bytes lie there in memory that this keeps; the producer does not change them before the answer.
-        Ok(unsafe { std::slice::from_raw_parts(start, bytes as usize) })
-    }
 }
 
-/// How many bytes of a batch follow its request.
-pub fn bulk_bytes(batch: &Batch) -> u64 {
-    let content = Content { records: batch.events, metadata: batch.metadata_bytes, data: batch.data_bytes };
-    let parts = content.parts(!batch.apart);
-    match batch.apart {
-        true => parts.rest.next_multiple_of(64).saturating_add(batch.data_bytes),
-        false => parts.body,
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A batch that is on its way may be overwritten when its producer has given up this connection. A consumer's farewell is
+        // still sent.
+        if self.outbox.get().is_some() {
+            self.stream.end();
+        }
     }
 }
 
@@ -170,7 +204,7 @@ impl Link for Remote {
     fn ask(&self, body: Request, patience: Patience<'_>) -> Result<Reply> {
         let shared = &*self.0;
         let id = shared.letters.open();
-        if let Err(e) = shared.send(id, &RemoteRequest::Ask(body), &[], patience) {
+        if let Err(e) = shared.send(id, &RemoteRequest::Ask(body), None) {
             shared.letters.close(id);
             return Err(e);
         }
@@ -183,15 +217,15 @@ impl Link for Remote {
     }
 
     fn tell(&self, body: Request) {
-        let _ = self.0.send(0, &RemoteRequest::Ask(body), &[], Patience::of(STALL));
+        let _ = self.0.send(0, &RemoteRequest::Ask(body), None);
     }
 
-    fn send(&self, id: u64, body: &Request, patience: Patience<'_>) -> Result<()> {
-        let bulk = match body {
-            Request::Produce { batch, .. } => self.0.bulk(batch)?,
-            _ => &[],
+    fn send(&self, id: u64, body: &Request, _: Patience<'_>) -> Result<()> {
+        let batch = match body {
+            Request::Produce { batch, .. } => Some(*batch),
+            _ => None,
         };
-        self.0.send(id, &RemoteRequest::Ask(body.clone()), bulk, patience)
+        self.0.send(id, &RemoteRequest::Ask(body.clone()), batch)
     }
 
     fn next(&self, patience: Patience<'_>) -> Result<(u64, Reply)> {
@@ -200,7 +234,7 @@ impl Link for Remote {
     }
 
     fn outbox(&self, bytes: Bytes, patience: Patience<'_>) -> Result<Arc<Segment>> {
-        self.0.send(1 << 63, &RemoteRequest::Outbox(bytes), &[], patience)?;
+        self.0.send(1 << 63, &RemoteRequest::Outbox(bytes), None)?;
         let (_, reply) = self.next(Patience { within: patience.within.after(GRACE), ..patience })?;
         accepted(reply)?;
         let segment = Arc::new(Segment::create(Bytes(bytes.0.next_multiple_of(4096)))?);
@@ -214,7 +248,7 @@ impl Link for Remote {
 
     fn first_since(&self, place: &Place, time: Nanos, patience: Patience<'_>) -> Result<u64> {
         let ask = RemoteRequest::Since { place: place.clone(), time };
-        self.0.fetch(&ask, patience, |reply, _| match reply {
+        self.0.fetch(&ask, patience, |reply, _, _| match reply {
             RemoteReply::Event(next) => Ok(next),
             other => Err(unexpected(&other)),
         })
@@ -244,10 +278,10 @@ impl Source for Far {
         patience: Patience<'_>,
     ) -> Result<Read> {
         let ask = RemoteRequest::Fetch { place: self.place.clone(), wanted, until, most };
-        self.link.fetch(&ask, patience, |reply, stream| match reply {
+        self.link.fetch(&ask, patience, |reply, stream, patience| match reply {
             RemoteReply::Entries { bytes: size, number, salt, place, next } => {
                 bytes.resize(size as usize, 0);
-                stream.bulk(&mut bytes, Patience::of(STALL))?;
+                stream.bulk(&mut bytes, patience)?;
                 let head = Head { of: Use::Log, journal: Identity([0; 16]), number, salt, made: Nanos(0) };
                 Chunk::received(bytes, &head, place, next).map(Read::Entries)
             }
@@ -273,10 +307,8 @@ impl Source for Far {
             };
             let ask =
                 RemoteRequest::Data { place: self.place.clone(), event: entry.header.first, range: at..end };
-            self.link.fetch(&ask, patience, |reply, stream| match reply {
-                RemoteReply::Bytes(size) if size == into.len() as u64 => {
-                    stream.bulk(into, Patience::of(STALL))
-                }
+            self.link.fetch(&ask, patience, |reply, stream, patience| match reply {
+                RemoteReply::Bytes(size) if size == into.len() as u64 => stream.bulk(into, patience),
                 other => Err(unexpected(&other)),
             })?;
             at = end;

@@ -2,7 +2,7 @@
 
 use super::super::definition::{Partition as Definition, Topic as Described, PARTITIONS_MAX};
 use super::super::message::{Place, Reply, Request, RECORDS_MAX};
-use super::consumer::Consumer;
+use super::consumer::{Consumer, HANDOVER};
 use super::facts::{Leaving, Noting};
 use super::partition::{Asker, Partition};
 use super::reading::Joining;
@@ -269,15 +269,12 @@ impl Streams {
                 let topic = self.topic(&topic)?;
                 let consumer = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
                 let known = known.into_iter().collect();
-                let reply = consumer.poll(asker, generation, known, deadline, &topic.partitions)?;
+                let reply = consumer.poll(asker, generation, known, deadline, &topic.partitions, out)?;
                 self.sooner(Some(deadline));
                 Ok(reply)
             }
             Request::Acknowledge { place, consumer, next } => {
-                self.move_to(asker, place, consumer, next, false).map(|()| None)
-            }
-            Request::Seek { place, consumer, next } => {
-                self.move_to(asker, place, consumer, next, true).map(|()| None)
+                self.acknowledge(asker, place, consumer, next).map(|()| None)
             }
             Request::Leave { topic, consumer, forget } => self.part(asker, &topic, &consumer, forget, out),
             Request::Cancel { request } => {
@@ -359,9 +356,10 @@ impl Streams {
             topic.partitions.iter_mut().for_each(|partition| partition.gone(peer, out));
             let Topic { consumers, partitions, .. } = topic;
             for consumer in consumers.values_mut() {
-                consumer.leave(peer, partitions, out);
+                consumer.leave(peer, self.now, partitions, out);
             }
         }
+        self.sooner(Some(self.now.after(HANDOVER)));
         self.wait_news.retain(|((asker, _), _)| *asker != peer);
         if let Some(Noting { waiting, .. }) = &mut self.noting {
             waiting.retain(|((asker, _), _)| *asker != peer);
@@ -410,11 +408,14 @@ impl Streams {
                     let place = Place { topic: name.clone(), partition: id.partition };
                     self.news.insert(Fact::Position(place, consumer.clone()), encoded(&next));
                 }
-                state.share(partitions, out);
+                state.share(now, partitions, out);
             }
         }
         self.number = last;
         self.sooner(deadline);
+        if opening {
+            self.sooner(Some(now.after(HANDOVER)));
+        }
         if opening && all_open {
             self.opened(name, out);
         }

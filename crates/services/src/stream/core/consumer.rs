@@ -28,6 +28,9 @@ impl Member {
     }
 }
 
+/// A partition changes hands when the member that had it has heard of it, at the latest after this.
+pub(super) const HANDOVER: Nanos = Nanos(1_000_000_000);
+
 /// A named consumer of one topic.
 #[derive(Clone, Debug, Default)]
 pub struct Consumer {
@@ -35,6 +38,8 @@ pub struct Consumer {
     pub positions: BTreeMap<u32, u64>,
     members: BTreeMap<PeerId, Member>,
     owners: BTreeMap<u32, PeerId>,
+    /// The partitions whose former owner has not heard yet that it lost them, with when its time is up.
+    leaving: BTreeMap<u32, (PeerId, Nanos)>,
     generation: u64,
 }
 
@@ -48,7 +53,7 @@ impl Consumer {
         peer: PeerId,
         only: Option<BTreeSet<u32>>,
         begin: Begin,
-        partitions: &[Partition],
+        (now, partitions): (Nanos, &[Partition]),
         out: &mut Vec<Output>,
     ) -> Result<Vec<u32>> {
         if self.members.contains_key(&peer) {
@@ -61,7 +66,7 @@ impl Consumer {
         }
         self.members.insert(peer, Member { only, waiting: None });
         let fresh = self.begin(begin, partitions);
-        self.share(partitions, out);
+        self.share(now, partitions, out);
         Ok(fresh)
     }
 
@@ -90,7 +95,7 @@ impl Consumer {
 
     /// Shares the partitions among the members: as few as possible change hands, and nobody has two more than another
     /// who may have them.
-    pub fn share(&mut self, partitions: &[Partition], out: &mut Vec<Output>) {
+    pub fn share(&mut self, now: Nanos, partitions: &[Partition], out: &mut Vec<Output>) {
         let before = self.owners.clone();
         let members = &self.members;
         self.owners.retain(|partition, peer| members.get(peer).is_some_and(|m| m.may_have(*partition)));
@@ -108,14 +113,25 @@ impl Consumer {
             }
         }
         loop {
-            let uneven = self.owners.iter().find_map(|(partition, owner)| {
-                let (peer, n) = least(&load, *partition)?;
-                (load[owner] > n + 1).then_some((*partition, *owner, peer))
-            });
+            // Who asked for certain partitions keeps them.
+            let shared = |owner: &PeerId| members.get(owner).is_some_and(|member| member.only.is_none());
+            let uneven =
+                self.owners.iter().filter(|(_, owner)| shared(owner)).find_map(|(partition, owner)| {
+                    let (peer, n) = least(&load, *partition)?;
+                    (load[owner] > n + 1).then_some((*partition, *owner, peer))
+                });
             let Some((partition, owner, peer)) = uneven else { break };
             self.owners.insert(partition, peer);
             *load.entry(owner).or_default() -= 1;
             *load.entry(peer).or_default() += 1;
+        }
+        for (partition, owner) in &self.owners {
+            let former = self.leaving.get(partition).map(|(peer, _)| *peer);
+            let former = former.or_else(|| before.get(partition).copied());
+            match former.filter(|peer| peer != owner && self.members.contains_key(peer)) {
+                Some(peer) => drop(self.leaving.entry(*partition).or_insert((peer, now.after(HANDOVER)))),
+                None => drop(self.leaving.remove(partition)),
+            }
         }
         if self.owners != before {
             self.generation += 1;
@@ -124,12 +140,33 @@ impl Consumer {
         }
     }
 
+    fn holds(&self, peer: PeerId, partition: u32) -> bool {
+        self.owners.get(&partition) == Some(&peer) && !self.leaving.contains_key(&partition)
+    }
+
+    /// Those to whom `heard` applies know what they lost: the new owners are told.
+    fn hand_over(
+        &mut self,
+        heard: impl Fn(PeerId, Nanos) -> bool,
+        partitions: &[Partition],
+        out: &mut Vec<Output>,
+    ) {
+        let free =
+            |(partition, (peer, until)): (&u32, &(PeerId, Nanos))| heard(*peer, *until).then_some(*partition);
+        let free: Vec<u32> = self.leaving.iter().filter_map(free).collect();
+        for partition in free {
+            self.leaving.remove(&partition);
+            self.more(partition, partitions, out);
+        }
+    }
+
     /// What a member holds.
     pub fn news(&self, peer: PeerId, partitions: &[Partition]) -> Reply {
-        let held = partitions.iter().filter(|p| self.owners.get(&p.id.partition) == Some(&peer));
+        let held = partitions.iter().filter(|p| self.holds(peer, p.id.partition));
         let held = held.map(|p| {
             let next = self.positions.get(&p.id.partition).copied().unwrap_or(p.events.start);
-            Held { partition: p.id.partition, next: next.max(p.events.start), events: p.events.clone() }
+            let (partition, next) = (p.id.partition, next.max(p.events.start));
+            Held { partition, next, events: p.events.clone(), origin: p.origin }
         });
         Reply::News { generation: self.generation, held: held.collect() }
     }
@@ -145,19 +182,20 @@ impl Consumer {
         known: BTreeMap<u32, u64>,
         deadline: Nanos,
         partitions: &[Partition],
+        out: &mut Vec<Output>,
     ) -> Result<Option<Reply>> {
-        let owners = &self.owners;
         let more = |p: &Partition| {
             let end = known.get(&p.id.partition);
-            owners.get(&p.id.partition) == Some(&peer) && end.is_none_or(|end| *end < p.events.end)
+            self.holds(peer, p.id.partition) && end.is_none_or(|end| *end < p.events.end)
         };
         let news = generation != self.generation || partitions.iter().any(more);
+        if news && self.members.contains_key(&peer) {
+            self.hand_over(|former, _| former == peer, partitions, out);
+            return Ok(Some(self.news(peer, partitions)));
+        }
         let Some(member) = self.members.get_mut(&peer) else {
             return Err(Error::new(Kind::NotFound, "stream.poll", "this client is no member; join first"));
         };
-        if news {
-            return Ok(Some(self.news(peer, partitions)));
-        }
         // Of two polls at a time the first is answered now.
         let earlier = member.waiting.replace(Waiting { id, deadline, known });
         Ok(earlier.map(|_| self.news(peer, partitions)))
@@ -167,12 +205,16 @@ impl Consumer {
         let waiting = self.members.get_mut(&peer).and_then(|member| member.waiting.take());
         if let Some(Waiting { id, .. }) = waiting {
             out.push(Output::Send { to: peer, id, reply: self.news(peer, partitions) });
+            self.hand_over(|former, _| former == peer, partitions, out);
         }
     }
 
     /// Partition `partition` has more events.
     pub fn more(&mut self, partition: u32, partitions: &[Partition], out: &mut Vec<Output>) {
         let Some(owner) = self.owners.get(&partition).copied() else { return };
+        if !self.holds(owner, partition) {
+            return;
+        }
         let end = partitions.get(partition as usize).map_or(0, |p| p.events.end);
         let beyond = |w: &Waiting| w.known.get(&partition).is_none_or(|known| *known < end);
         let waits = self.members.get(&owner).and_then(|member| member.waiting.as_ref());
@@ -186,11 +228,13 @@ impl Consumer {
         let up = |member: &Member| member.waiting.as_ref().is_some_and(|w| w.deadline <= now);
         let up: Vec<PeerId> = self.members.iter().filter(|(_, m)| up(m)).map(|(peer, _)| *peer).collect();
         up.into_iter().for_each(|peer| self.tell(peer, partitions, out));
+        self.hand_over(|_, until| until <= now, partitions, out);
     }
 
     /// When the first wait ends.
     pub fn next_deadline(&self) -> Option<Nanos> {
-        self.members.values().filter_map(|member| member.waiting.as_ref()).map(|w| w.deadline).min()
+        let waits = self.members.values().filter_map(|member| member.waiting.as_ref()).map(|w| w.deadline);
+        waits.chain(self.leaving.values().map(|(_, until)| *until)).min()
     }
 
     /// A client waits no more for request `id`.
@@ -200,13 +244,12 @@ impl Consumer {
         }
     }
 
-    /// A member leaves; whether it was one.
-    pub fn leave(&mut self, peer: PeerId, partitions: &[Partition], out: &mut Vec<Output>) -> bool {
-        let was = self.members.remove(&peer).is_some();
-        if was {
-            self.share(partitions, out);
+    /// A member leaves.
+    pub fn leave(&mut self, peer: PeerId, now: Nanos, partitions: &[Partition], out: &mut Vec<Output>) {
+        if self.members.remove(&peer).is_some() {
+            self.hand_over(|former, _| former == peer, partitions, out);
+            self.share(now, partitions, out);
         }
-        was
     }
 
     /// Whether nobody takes part.

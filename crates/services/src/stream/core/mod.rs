@@ -80,6 +80,8 @@ pub enum Outcome {
     Opened {
         /// Their numbers.
         events: Range<u64>,
+        /// What tells its journal from another one in its place.
+        origin: u64,
         /// The batches that were written last, in order.
         written: Vec<Written>,
     },

@@ -52,6 +52,8 @@ pub struct Partition {
     pub definition: Definition,
     /// The events that can be read.
     pub events: Range<u64>,
+    /// Of which journal they are.
+    pub origin: u64,
     status: Status,
     producers: Producers,
     line: VecDeque<UnderWay>,
@@ -79,6 +81,7 @@ impl Partition {
             id,
             definition,
             events: 0..0,
+            origin: 0,
             status: Status::Opening(number),
             producers: Producers::default(),
             line: VecDeque::new(),
@@ -237,12 +240,12 @@ impl Partition {
     }
 
     fn opened(&mut self, now: Nanos, outcome: &Result<Outcome>, out: &mut Vec<Output>) {
-        let (events, written) = match outcome {
-            Ok(Outcome::Opened { events, written }) => (events.clone(), written),
+        let (events, origin, written) = match outcome {
+            Ok(Outcome::Opened { events, origin, written }) => (events.clone(), *origin, written),
             Ok(_) => return self.fail(now, Error::new(Kind::Io, "stream.open", "no journal"), out),
             Err(e) => return self.fail(now, e.clone(), out),
         };
-        self.events = events;
+        (self.events, self.origin) = (events, origin);
         self.producers = Producers::of(written);
         self.status = Status::Open;
         // What came meanwhile is looked at as if it came now.

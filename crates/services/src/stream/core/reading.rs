@@ -1,7 +1,8 @@
-//! Who reads: taking part in a consumer, and moving its position.
+//! Who reads: taking part in a consumer, moving its position, taking part no more.
 
 use super::super::message::{Begin, Place, Reply};
 use super::catalog::{encoded, no_consumer, no_partition, no_topic, Streams, Topic, WAITING_MAX};
+use super::consumer::HANDOVER;
 use super::partition::{Asker, Partition};
 use super::{Fact, Output};
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ impl Streams {
         joining: Joining,
         out: &mut Vec<Output>,
     ) -> Result<()> {
+        let now = self.now;
+        self.sooner(Some(now.after(HANDOVER)));
         let most = self.config.consumers;
         let topic =
             self.topics.get_mut(&name).filter(|topic| topic.known > 0).ok_or_else(|| no_topic(&name))?;
@@ -44,7 +47,7 @@ impl Streams {
         }
         let Topic { consumers, partitions, .. } = topic;
         let state = consumers.entry(consumer.clone()).or_default();
-        let fresh = state.join(asker.0, only, begin, partitions, out)?;
+        let fresh = state.join(asker.0, only, begin, (now, partitions), out)?;
         let reply = state.news(asker.0, partitions);
         if fresh.is_empty() {
             out.push(Output::Send { to: asker.0, id: asker.1, reply });
@@ -67,9 +70,11 @@ impl Streams {
         forget: bool,
         out: &mut Vec<Output>,
     ) -> Result<Option<Reply>> {
+        let now = self.now;
+        self.sooner(Some(now.after(HANDOVER)));
         let topic = self.topic(name)?;
         let left = topic.consumers.get_mut(consumer).ok_or_else(|| no_consumer(consumer))?;
-        left.leave(asker.0, &topic.partitions, out);
+        left.leave(asker.0, now, &topic.partitions, out);
         if !forget || !left.is_empty() {
             return Ok(Some(Reply::Done));
         }
@@ -82,13 +87,12 @@ impl Streams {
         Ok(None)
     }
 
-    pub(super) fn move_to(
+    pub(super) fn acknowledge(
         &mut self,
         asker: Asker,
         place: Place,
         consumer: Name,
         next: u64,
-        back: bool,
     ) -> Result<()> {
         let topic = self.topic(&place.topic)?;
         let partitions = topic.partitions.len();
@@ -101,16 +105,13 @@ impl Streams {
         }
         let events = partition.events.clone();
         let state = topic.consumers.get_mut(&consumer).ok_or_else(|| no_consumer(&consumer))?;
-        if next > events.end || (back && next < events.start) {
-            let (what, first) = if back { ("stream.seek", events.start) } else { ("stream.acknowledge", 0) };
-            let detail = format!(
-                "event {next} of partition {}; accepted are {first} to {}",
-                place.partition, events.end
-            );
-            return Err(Error::new(Kind::Invalid, what, detail));
+        if next > events.end {
+            let detail =
+                format!("event {next} of partition {}; accepted are 0 to {}", place.partition, events.end);
+            return Err(Error::new(Kind::Invalid, "stream.acknowledge", detail));
         }
         let position = state.positions.entry(place.partition).or_insert(events.start);
-        *position = if back { next } else { next.max(*position) };
+        *position = next.max(*position);
         let value = encoded(position);
         self.news.insert(Fact::Position(place, consumer), value);
         self.wait_news.push((asker, Reply::Done));

@@ -2,14 +2,13 @@
 
 use super::super::core::{Outcome, PartitionId, Written};
 use super::super::definition::{Durability, Partition as Definition, Rest};
+use super::super::laid::content;
 use super::super::message::Batch as Described;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
-use thalweg_transport::journal::{
-    Batch, Content, Disk, Folder, Header, Journal, Memory, Random, Room, Settings,
-};
+use thalweg_transport::journal::{Batch, Disk, Folder, Header, Journal, Memory, Random, Room, Settings};
 
 /// How far back it is looked who has written, in records.
 const WRITTEN: u64 = 1 << 20;
@@ -100,13 +99,18 @@ impl Files {
         Settings { segment: Bytes(segment.0.min(most)), data: Bytes(data.0.min(most)), durable }
     }
 
+    /// Whether partitions can rest in files.
+    pub fn has_folder(&self) -> bool {
+        self.root.is_some()
+    }
+
     fn folders(&self, id: PartitionId, rest: &Rest) -> Result<(Arc<dyn Folder>, Arc<dyn Folder>)> {
         if *rest == Rest::Memory {
             let memory = Arc::new(Memory::new(self.room.clone()));
             return Ok((memory.clone(), memory));
         }
         let Some(root) = &self.root else {
-            let detail = "this server keeps events in memory only; start it with a folder for streams";
+            let detail = "this server keeps events in memory only; start it with a folder for streams: thalweg serve --streams DIR";
             return Err(Error::new(Kind::Invalid, "stream.partition", detail));
         };
         let log = Arc::new(Disk::open(&root.join(folder_name(id)))?);
@@ -207,7 +211,7 @@ pub fn opened(journal: &Journal) -> Result<Outcome> {
         let Header { writer: producer, sequence, first, content, .. } = *header;
         written.push(Written { producer, sequence, events: content.records, first });
     })?;
-    Ok(Outcome::Opened { events, written })
+    Ok(Outcome::Opened { events, origin: journal.origin(), written })
 }
 
 /// Appends batches to an open journal, all or none.
@@ -247,9 +251,4 @@ impl<'o> Lies<'o> {
             apart: self.apart,
         }
     }
-}
-
-/// What a batch holds, as the journal says it.
-pub fn content(batch: &Described) -> Content {
-    Content { records: batch.events, metadata: batch.metadata_bytes, data: batch.data_bytes }
 }

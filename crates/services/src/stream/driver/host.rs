@@ -1,9 +1,11 @@
 //! The host: the state machine with its journals behind one lock, and the way out for each client.
 
 use super::super::core::{Config, Fact, Input, Outcome, Output, Streams};
+use super::super::definition::{Partition, Rest};
+use super::super::laid::Laid;
 use super::super::message::{Batch, Place, Reply, Request};
 use super::facts::Facts;
-use super::files::{content, Files, Lies, Open};
+use super::files::{Files, Lies, Open};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -67,6 +69,8 @@ struct State {
     out: Vec<Output>,
     next_peer: u64,
     work: Option<Sender<Job>>,
+    /// Jobs that no worker has begun.
+    waiting: usize,
     /// When the clock's thread wakes up.
     armed: Nanos,
 }
@@ -114,8 +118,15 @@ impl Host {
         let known: Vec<_> = core.partitions().map(|(_, id)| id).collect();
         let files = Files::new(partitions, settings.memory, &known)?;
         let (work, jobs) = channel::<Job>();
-        let state =
-            State { core, clients: BTreeMap::new(), out, next_peer: 1, work: Some(work), armed: Nanos(0) };
+        let state = State {
+            core,
+            clients: BTreeMap::new(),
+            out,
+            next_peer: 1,
+            work: Some(work),
+            waiting: 0,
+            armed: Nanos(0),
+        };
         let host = Arc::new(Host {
             state: Mutex::new(state),
             facts: Mutex::new(Some(facts)),
@@ -131,8 +142,8 @@ impl Host {
             let thread = thread.spawn(move || loop {
                 let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let (Ok(job), Some(host)) = (job, Weak::upgrade(&me)) else { return };
-                let Some(done) = host.work(&job) else { continue };
-                host.step(|state| state.core.step(now(), done, &mut state.out));
+                host.lock().waiting -= 1;
+                host.work_on(vec![job], true);
             });
             let thread = thread.map_err(|e| Error::io("stream.open", e))?;
             host.workers.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
@@ -152,30 +163,32 @@ impl Host {
 
     /// Steps the core with what `inputs` gives it, and performs what it wants.
     fn step(&self, inputs: impl FnOnce(&mut State)) {
-        let mut jobs = {
+        let jobs = {
             let mut state = self.lock();
             inputs(&mut state);
-            let jobs = self.perform(&mut state);
-            if state.core.next_deadline().is_some_and(|at| at < state.armed) {
-                self.earlier.notify_all();
-            }
-            jobs
+            self.perform(&mut state, false)
         };
+        self.work_on(jobs, false);
+    }
+
+    /// Does the jobs, and what comes of them; a worker has all the time for it.
+    fn work_on(&self, mut jobs: Vec<Job>, worker: bool) {
         while let Some(job) = jobs.pop() {
             let start = now();
             let Some(done) = self.work(&job) else { continue };
-            if now().since(start) > SLOW {
+            if !worker && now().since(start) > SLOW {
                 self.slow_until.store(now().after(SLOW_FOR).0, Ordering::Relaxed);
             }
             let mut state = self.lock();
             let State { core, out, .. } = &mut *state;
             core.step(now(), done, out);
-            jobs.extend(self.perform(&mut state));
+            jobs.extend(self.perform(&mut state, worker));
         }
     }
 
-    /// Sends what is to be sent and hands the workers what is to be done; gives back what is done sooner than handed over.
-    fn perform(&self, state: &mut State) -> Vec<Job> {
+    /// Sends what is to be sent and hands the workers what is to be done; gives back what is done sooner than handed over: little
+    /// things, and where nothing waits for a worker, what a worker has just brought about.
+    fn perform(&self, state: &mut State, worker: bool) -> Vec<Job> {
         let mut jobs = Vec::new();
         for output in std::mem::take(&mut state.out) {
             match output {
@@ -198,15 +211,20 @@ impl Host {
                         |(peer, _): &(PeerId, Batch)| state.clients.get(peer).map(|c| c.outbox.clone());
                     // Who left meanwhile left nothing in line.
                     let outboxes = batches.iter().filter_map(outbox).collect();
-                    if little && self.slow_until.load(Ordering::Relaxed) < now().0 {
+                    let little = little && self.slow_until.load(Ordering::Relaxed) < now().0;
+                    let mine = worker && jobs.is_empty() && state.waiting == 0;
+                    if little || mine {
                         jobs.push((output, outboxes));
                     } else if let Some(work) = &state.work {
-                        let _ = work.send((output, outboxes));
+                        state.waiting += usize::from(work.send((output, outboxes)).is_ok());
                     } else if matches!(output, Output::Close { .. }) {
                         jobs.push((output, outboxes));
                     }
                 }
             }
+        }
+        if state.core.next_deadline().is_some_and(|at| at < state.armed) {
+            self.earlier.notify_all();
         }
         jobs
     }
@@ -283,12 +301,28 @@ impl Host {
         });
     }
 
+    /// Says where partitions rest that may rest anywhere.
+    fn settled(&self, mut body: Request) -> Request {
+        let rest = if self.files.has_folder() { Rest::Files } else { Rest::Memory };
+        let settle = |partition: &mut Partition| {
+            if partition.rest == Rest::Anywhere {
+                partition.rest = rest.clone();
+            }
+        };
+        match &mut body {
+            Request::Create { topic, .. } => topic.partitions.iter_mut().for_each(settle),
+            Request::AddPartition { partition, .. } => [partition].into_iter().for_each(settle),
+            _ => {}
+        }
+        body
+    }
+
     /// Does what a client asks; the reply leaves through its way.
     ///
     /// # Errors
     /// `Gone` when the service is closing.
     pub fn submit(&self, from: PeerId, id: u64, body: Request) -> Result<()> {
-        let mut taken = Err(closed());
+        let (mut taken, body) = (Err(closed()), self.settled(body));
         self.step(|state| {
             if state.work.is_some() {
                 state.core.step(now(), Input::Request { from, id, body }, &mut state.out);
@@ -353,12 +387,11 @@ impl Drop for Host {
     }
 }
 
-/// The body and the data of a batch in its producer's outbox: the body first, data that lie apart at the next multiple of 64.
+/// The body and the data of a batch in its producer's outbox.
 fn lies<'o>(batch: &Batch, outbox: &'o dyn Outbox) -> Result<Lies<'o>> {
-    let parts = content(batch).parts(!batch.apart);
-    let front = if batch.apart { parts.rest } else { parts.body };
-    let body = outbox.bytes(batch.at, front)?;
-    let behind = batch.at.saturating_add(front).checked_next_multiple_of(64).unwrap_or(u64::MAX);
-    let apart = batch.apart.then(|| outbox.bytes(behind, batch.data_bytes)).transpose()?;
+    let Laid { front, data, bytes } = Laid::described(batch);
+    let body = outbox.bytes(batch.at, if batch.apart { front } else { bytes })?;
+    let data = batch.at.saturating_add(data);
+    let apart = batch.apart.then(|| outbox.bytes(data, batch.data_bytes)).transpose()?;
     Ok(Lies { batch: *batch, body, apart })
 }

@@ -47,6 +47,8 @@ pub enum Handshake {
     },
     /// Server: here is the file, for reading.
     File(Whereabouts),
+    /// Server: this one.
+    Event(u64),
 }
 
 /// Which file was sent, and where to begin in it.

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from thalweg.bench.stream.contenders import library
+from thalweg.bench import c_library
 from thalweg.bench.stream.native import Source
 from thalweg.bench.stream.order import Case, Durability, Order
 from thalweg.bench.stream.system import TIMEOUT_S, TURN_S, Arrived, Consumer, Producer, System
@@ -100,7 +100,9 @@ class Thalweg(Files):
 
     name = "thalweg"
     driver = "native"
-    program = Source("thalweg_native.c", "thalweg.h", ("thalweg",), "make languages, or make install", library.options)
+    program = Source(
+        "thalweg_native.c", "thalweg.h", ("thalweg",), "make languages, or make install", c_library.options
+    )
 
     def start(self, folder: Path, durability: Durability) -> str:
         self._server = ServerManager("bench", {"type": "thalweg", "stream_folder": str(folder)})

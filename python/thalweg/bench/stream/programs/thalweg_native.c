@@ -1,4 +1,4 @@
-/* Thalweg through its C library: single events in, gathered by the library; as many as there are out. */
+/* Thalweg through its C library: batches in, as many events as there are out. */
 #include <thalweg.h>
 
 #include "side.h"
@@ -25,6 +25,21 @@ static void push_one(thalweg_producer *producer, long partition, const char *own
                                NULL));
 }
 
+/* Small events are handed over together, those with data one by one: the data are the same for all of them. */
+static void push_batch(thalweg_producer *producer, long partition, long first, long count) {
+    static uint64_t *ends;
+    if (order.data_bytes) {
+        for (long i = first; i < first + count; i++) push_one(producer, partition, event(i));
+        return;
+    }
+    if (!ends) {
+        ends = malloc(order.batch * sizeof *ends);
+        for (long i = 0; i < order.batch; i++) ends[i] = (i + 1) * order.event_bytes;
+    }
+    const thalweg_column metadata = {event(first), count * order.event_bytes, ends, count};
+    done(thalweg_producer_push_many(producer, partition, &metadata, NULL, TIMEOUT_S, NULL));
+}
+
 static void produce(thalweg_stream_driver *driver) {
     thalweg_producer_options options = THALWEG_PRODUCER_OPTIONS_INIT;
     thalweg_producer *producer;
@@ -39,8 +54,8 @@ static void produce(thalweg_stream_driver *driver) {
         }
     else
         for (long first = 0, turn = 0; first < order.events; first += order.batch, turn++) {
-            for (long i = first; i < first + order.batch && i < order.events; i++)
-                push_one(producer, turn % order.partitions, event(i));
+            long left = order.events - first;
+            push_batch(producer, turn % order.partitions, first, left < order.batch ? left : order.batch);
             progress(first + order.batch);
         }
     int64_t before = clock_ns(CLOCK_MONOTONIC);

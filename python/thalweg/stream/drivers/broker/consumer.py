@@ -11,7 +11,7 @@ from typing import Any
 from thalweg.errors import InvalidError, NotSupportedError, ServerGoneError, ThalwegError, WaitTimeoutError
 from thalweg.stream.drivers.broker.library import RECORD_BYTES_MAX, as_ours, confluent_kafka, errors, settings
 from thalweg.stream.drivers.broker.records import batches_of
-from thalweg.stream.drivers.transport import Begin, Held, RawBatch, TransportConsumer
+from thalweg.stream.drivers.transport import Begin, ConsumerOptions, Held, RawBatch, TransportConsumer
 from thalweg.stream.future import Promise
 
 _ADAPTIVE_EVENTS = 10_000
@@ -27,24 +27,13 @@ class KafkaConsumer(TransportConsumer):
     It goes on while nobody pulls, so that members can come and go.
     """
 
-    def __init__(
-        self,
-        address: str,
-        topic: str,
-        *,
-        name: str,
-        partitions: Sequence[int] | None,
-        begin: Begin,
-        batch_size: int,
-        max_num_batches: int,
-        timeout_s: float,
-    ) -> None:
+    def __init__(self, address: str, topic: str, options: ConsumerOptions) -> None:
         kafka = self._kafka = confluent_kafka()
         self._topic = topic
-        self._begin = begin
-        self._most = batch_size or _ADAPTIVE_EVENTS
-        self._ahead = max_num_batches
-        self._what = f"pull: consumer {name!r} of topic {topic!r}"
+        self._begin = options.begin
+        self._most = options.batch_size or _ADAPTIVE_EVENTS
+        self._ahead = options.max_num_batches
+        self._what = f"pull: consumer {options.name!r} of topic {topic!r}"
         self._batches: deque[RawBatch] = deque()
         self._changed = threading.Condition()
         self._assigned: set[int] = set()
@@ -59,8 +48,8 @@ class KafkaConsumer(TransportConsumer):
             {
                 **settings(address),
                 "error_cb": self._note_error,
-                "client.id": name,
-                "group.id": f"{topic}.{name}",
+                "client.id": options.name,
+                "group.id": f"{topic}.{options.name}",
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "earliest",
@@ -74,16 +63,16 @@ class KafkaConsumer(TransportConsumer):
             }
         )
         with errors(self._what):
-            if partitions is None:
+            if options.partitions is None:
                 self._consumer.subscribe([topic], on_assign=self._on_assign, on_revoke=self._on_revoke)
             else:
-                self._on_assign(self._consumer, [kafka.TopicPartition(topic, number) for number in partitions])
+                self._on_assign(self._consumer, [kafka.TopicPartition(topic, number) for number in options.partitions])
         self._thread = threading.Thread(target=self._run, name=self._what, daemon=True)
         self._thread.start()
-        if not self._ready.wait(timeout_s) or self._failure is not None:
+        if not self._ready.wait(options.timeout_s) or self._failure is not None:
             self.close()
             raise self._failure or WaitTimeoutError(
-                f"{self._what}: the group gave no partitions within {timeout_s:g} s"
+                f"{self._what}: the group gave no partitions within {options.timeout_s:g} s"
             )
 
     def pull(self, max_events: int, timeout_s: float) -> RawBatch | None:

@@ -11,12 +11,12 @@ from thalweg.errors import (
     ExistsError,
     FullError,
     InvalidError,
-    MissingLibraryError,
     NotFoundError,
     ServerGoneError,
     ThalwegError,
     WaitTimeoutError,
 )
+from thalweg.homes import library
 
 #: The largest record: data, metadata and what Kafka adds.
 RECORD_BYTES_MAX = 66 << 20
@@ -31,14 +31,8 @@ def confluent_kafka() -> Any:
     MissingLibraryError
         When it is not installed.
     """
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError as error:
-        raise MissingLibraryError(
-            "kafka: the library confluent-kafka is not installed; pip install 'thalweg[kafka]'"
-        ) from error
-    return confluent_kafka
+    library("confluent_kafka.admin", "kafka", "kafka")
+    return library("confluent_kafka", "kafka", "kafka")
 
 
 def settings(address: str) -> dict[str, Any]:

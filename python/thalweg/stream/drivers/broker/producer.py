@@ -10,7 +10,7 @@ from typing import Any
 
 from thalweg.errors import FullError, InvalidError, ThalwegError, WaitTimeoutError
 from thalweg.stream.drivers.broker.library import DATA_BYTES_MAX, RECORD_BYTES_MAX, as_ours, confluent_kafka, settings
-from thalweg.stream.drivers.transport import TransportProducer
+from thalweg.stream.drivers.transport import ProducerOptions, TransportProducer
 from thalweg.stream.future import Derived, Future, Promise
 from thalweg.stream.identity import EventId
 from thalweg.stream.packed import Buffer, Packed
@@ -22,25 +22,23 @@ _POLL_S = 0.05
 class KafkaProducer(TransportProducer):
     """Idempotent; the library's own thread sends, and one here tells the futures."""
 
-    def __init__(
-        self, address: str, topic: str, *, name: str, batch_size: int, max_num_batches: int, timeout_s: float
-    ) -> None:
+    def __init__(self, address: str, topic: str, options: ProducerOptions) -> None:
         kafka = confluent_kafka()
         self._no_room = BufferError
         self._kafka_error = kafka.KafkaException
         self._topic = topic
-        self._timeout_s = timeout_s
-        self._what = f"push: producer {name!r} of topic {topic!r}"
-        batch_events = batch_size or _ADAPTIVE_EVENTS
+        self._timeout_s = timeout_s = options.timeout_s
+        self._what = f"push: producer {options.name!r} of topic {topic!r}"
+        batch_events = options.batch_size or _ADAPTIVE_EVENTS
         self._producer = kafka.Producer(
             {
                 **settings(address),
-                "client.id": name,
+                "client.id": options.name,
                 "enable.idempotence": True,
                 "linger.ms": 1,
                 "batch.num.messages": min(batch_events, 1_000_000),
                 "batch.size": 1 << 20,
-                "queue.buffering.max.messages": min(max(batch_events * max_num_batches, 1), 10_000_000),
+                "queue.buffering.max.messages": min(max(batch_events * options.max_num_batches, 1), 10_000_000),
                 "queue.buffering.max.kbytes": 256 << 10,
                 "message.max.bytes": RECORD_BYTES_MAX,
                 "delivery.timeout.ms": max(int(timeout_s * 1000), 1000),

@@ -13,7 +13,7 @@ from thalweg.stream.drivers.folder.members import Member
 from thalweg.stream.drivers.folder.positions import raise_position, read_position
 from thalweg.stream.drivers.folder.reader import FileBatch, Reader, check_offset
 from thalweg.stream.drivers.folder.refusal import refusals
-from thalweg.stream.drivers.transport import Begin, Held, RawBatch, TransportConsumer
+from thalweg.stream.drivers.transport import Begin, ConsumerOptions, Held, RawBatch, TransportConsumer
 from thalweg.stream.future import TIMEOUT_S
 
 _SHARE_EVERY_S = 0.05
@@ -24,23 +24,14 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.0001, 0.02
 class FolderConsumer(TransportConsumer):
     """Polls the files, ever more rarely while nothing comes."""
 
-    def __init__(
-        self,
-        topic: TopicFolder,
-        name: str,
-        partitions: Sequence[int] | None,
-        begin: Begin,
-        batch_size: int,
-        whole: bool,
-        timeout_s: float,
-    ) -> None:
+    def __init__(self, topic: TopicFolder, options: ConsumerOptions) -> None:
         self._topic = topic
-        self._begin = begin
-        self._most = batch_size
-        self._whole = whole
+        self._begin = options.begin
+        self._most = options.batch_size
+        self._whole = options.whole
         self._count = len(topic.definition().partitions)
-        self._shares = partitions is None
-        self._positions: Path = topic.consumer_folder(name)
+        self._shares = options.partitions is None
+        self._positions: Path = topic.consumer_folder(options.name)
         self._member = Member(self._positions)
         self._readers: dict[int, Reader] = {}
         self._turn: list[int] = []
@@ -48,11 +39,11 @@ class FolderConsumer(TransportConsumer):
         self._reading = threading.RLock()  # held by whoever uses the files, never while waiting
         self._share_at = self._look_at = 0.0
         try:
-            if partitions is None:
+            if options.partitions is None:
                 self._share()
             else:
-                self._member.take(partitions, timeout_s)
-                for partition in partitions:
+                self._member.take(options.partitions, options.timeout_s)
+                for partition in options.partitions:
                     self._open(partition)
         except BaseException:
             self.close()

@@ -10,7 +10,7 @@ from thalweg.errors import WaitTimeoutError
 from thalweg.stream.drivers.batching import Batch, Batcher
 from thalweg.stream.drivers.folder.appender import Appender, Piece
 from thalweg.stream.drivers.folder.layout import TopicFolder
-from thalweg.stream.drivers.transport import TransportProducer
+from thalweg.stream.drivers.transport import ProducerOptions, TransportProducer
 from thalweg.stream.future import Future
 from thalweg.stream.identity import EventId
 from thalweg.stream.packed import Buffer, Packed
@@ -22,21 +22,19 @@ _PIECE_EVENTS, _PIECE_BYTES = 1 << 16, 32 << 20
 class FolderProducer(TransportProducer):
     """One thread appends batches, in the order of pushing."""
 
-    def __init__(
-        self, topic: TopicFolder, *, name: str, batch_size: int, max_num_batches: int, timeout_s: float
-    ) -> None:
+    def __init__(self, topic: TopicFolder, options: ProducerOptions) -> None:
         self._topic = topic
         self._durable = [partition.durability_kind == "always" for partition in topic.definition().partitions]
         self._appenders: dict[int, Appender] = {}
-        self._timeout_s = timeout_s
-        self._most_events = batch_size or _PIECE_EVENTS
-        self._what = f"push: producer {name!r} of topic {topic.name!r}"
+        self._timeout_s = options.timeout_s
+        self._most_events = options.batch_size or _PIECE_EVENTS
+        self._what = f"push: producer {options.name!r} of topic {topic.name!r}"
         self._batcher = Batcher(
             self._append,
             self._what,
-            batch_events=batch_size,
-            max_num_batches=max_num_batches,
-            timeout_s=timeout_s,
+            batch_events=options.batch_size,
+            max_num_batches=options.max_num_batches,
+            timeout_s=options.timeout_s,
         )
         self._closed = False
 

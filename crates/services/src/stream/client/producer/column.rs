@@ -45,7 +45,7 @@ impl Rows<'_> {
         Ok(Content { records: (to - from) as u32, metadata: text as u32, data: data.map_or(0, ends) })
     }
 
-    pub(super) fn write(&self, content: &Content, into: &mut [u8], apart: bool) {
+    pub(super) fn write(&self, content: &Content, front: &mut [u8], rest: &mut [u8]) {
         let Rows { metadata, data, from, to } = *self;
         let start = metadata.begin(from);
         let text = &metadata.bytes[start as usize..metadata.ends[to - 1] as usize];
@@ -56,11 +56,7 @@ impl Rows<'_> {
             }
             ((metadata.ends[n] - start) as u32, end)
         });
-        let mut rest = write_front(content, ends, text, into);
-        if apart {
-            let gap = content.parts(false).rest;
-            rest = &mut rest[(gap.next_multiple_of(64) - gap) as usize..];
-        }
+        write_front(content, ends, text, front);
         let Some(data) = data else { return rest.fill(0) };
         let begin = data.begin(from) as usize;
         let all = &data.bytes[begin..data.ends[to - 1] as usize];

@@ -12,9 +12,9 @@ use super::outbox::Room;
 use super::promise::{Promise, Pushed, PushedMany};
 use column::Rows;
 use load::Load;
-use shipping::{Flight, Lane, Shared, State};
+use shipping::{Flight, Lane, Shared, State, ENDS};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::journal::{padded, write_front, Content};
@@ -84,7 +84,7 @@ impl Producer {
     pub fn new(
         topic: Name,
         partitions: usize,
-        options: ProducerOptions,
+        mut options: ProducerOptions,
         connect: Connect,
         patience: Patience<'_>,
     ) -> Result<Producer> {
@@ -106,7 +106,16 @@ impl Producer {
             ));
         }
         let link = connect(patience)?;
-        let outbox = link.outbox(options.outbox, patience)?;
+        let outbox = loop {
+            match link.outbox(options.outbox, patience) {
+                // Where many producers share a server each has less.
+                Err(e) if e.kind == Kind::Full && options.outbox > OUTBOX_MIN => {
+                    options.outbox = OUTBOX_MIN.max(Bytes(options.outbox.0 / 4));
+                }
+                made => break made?,
+            }
+        };
+        options.outbox = outbox.bytes();
         let state = State {
             link: Some(link),
             room: Room::new(outbox.bytes().0),
@@ -127,12 +136,15 @@ impl Producer {
             options,
             connect,
             made_in: process::id(),
+            replies: OnceLock::new(),
             me: me.clone(),
         });
         shared.lock().lanes = (0..partitions as u32).map(|n| Lane::new(shared.promise(n))).collect();
         let weak = Arc::downgrade(&shared);
         let thread = std::thread::Builder::new().name("thalweg-replies".into());
-        thread.spawn(move || replies::replies(&weak)).map_err(|e| Error::io("stream.producer", e))?;
+        let thread = thread.spawn(move || replies::replies(&weak));
+        let thread = thread.map_err(|e| Error::io("stream.producer", e))?;
+        let _ = shared.replies.set(thread.thread().id());
         Ok(Producer { shared })
     }
 
@@ -152,13 +164,8 @@ impl Producer {
         let data: u64 = parts.iter().map(|part| part.len() as u64).sum();
         let large = data.saturating_add(metadata.len() as u64) >= LARGE;
         let content = Content { records: 1, metadata: self.short(metadata.len())?, data };
-        let write = |into: &mut [u8], apart: bool| {
-            let ends = [(content.metadata, data)];
-            let mut rest = write_front(&content, ends.into_iter(), metadata, into);
-            if apart {
-                let gap = content.parts(false).rest;
-                rest = &mut rest[(gap.next_multiple_of(64) - gap) as usize..];
-            }
+        let write = |front: &mut [u8], mut rest: &mut [u8]| {
+            write_front(&content, [(content.metadata, data)].into_iter(), metadata, front);
             for part in parts {
                 let (here, behind) = rest.split_at_mut(part.len());
                 here.copy_from_slice(part);
@@ -195,7 +202,7 @@ impl Producer {
         })
     }
 
-    /// Appends an event that is larger than the outbox, over a link of its own, and waits for its end.
+    /// Appends what is larger than the outbox, over a link of its own, and waits for its end.
     fn push_huge(&self, partition: u32, load: &Load<'_>, patience: Patience<'_>) -> Result<Pushed> {
         let deadline = now().after(patience.within);
         let (promise, batch) = self.shared.wait_until(patience, |shared, state| {
@@ -216,7 +223,10 @@ impl Producer {
         let lane = &mut state.lanes[partition as usize];
         lane.held = false;
         match outcome {
-            Ok(_) => (lane.sequence, lane.heard) = (lane.sequence + 1, lane.sequence + 1),
+            Ok(_) => {
+                lane.sequence += u64::from(load.content.records);
+                lane.heard = lane.sequence;
+            }
             Err(_) => lane.begin_anew(),
         }
         promise.keep(outcome.clone());
@@ -268,7 +278,7 @@ impl Producer {
             // As many as make a batch, at least one.
             let mut to = from;
             let size = |n: usize| {
-                metadata.ends[n] - metadata.begin(n)
+                ENDS + metadata.ends[n] - metadata.begin(n)
                     + data.map_or(0, |data| padded(data.ends[n] - data.begin(n)))
             };
             let mut bytes = 0;
@@ -281,12 +291,12 @@ impl Producer {
             }
             let rows = Rows { metadata, data, from, to };
             let content = rows.content(|n| self.short(n))?;
-            let write = |into: &mut [u8], apart: bool| rows.write(&content, into, apart);
+            let write = |front: &mut [u8], rest: &mut [u8]| rows.write(&content, front, rest);
             let load = Load { content, write: &write };
             let left = Patience { within: deadline.since(now()), ..patience };
             if load.bytes() > self.shared.options.outbox.0 {
                 let pushed = self.push_huge(partition, &load, left)?;
-                many.batches.push((pushed.batch, 1));
+                many.batches.push((pushed.batch, content.records));
                 from = to;
                 continue;
             }
@@ -333,7 +343,10 @@ impl Producer {
         for promise in waiting {
             let left = Patience { within: deadline.since(now()), ..patience };
             match promise.wait(left) {
-                Err(e) if promise.outcome().is_none() => return Err(e),
+                Err(e) if promise.outcome().is_none() => {
+                    let why = self.shared.lock().refusal().filter(|_| e.kind == Kind::Timeout);
+                    return Err(why.unwrap_or(e));
+                }
                 _ => {}
             }
         }

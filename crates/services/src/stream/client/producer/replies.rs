@@ -27,7 +27,7 @@ impl Shared {
                 let lane = &mut state.lanes[partition as usize];
                 lane.posted -= 1;
                 lane.heard = lane.heard.max(flight.batch.sequence + u64::from(flight.batch.events));
-                lane.pause = Nanos(0);
+                (lane.pause, lane.why) = (Nanos(0), None);
                 state.room.give_back(flight.batch.at);
                 state.kept.push((flight.promise, Ok(first)));
             }
@@ -82,7 +82,7 @@ impl Shared {
         }
         let lane = &mut state.lanes[partition as usize];
         lane.posted = 0;
-        lane.again = None;
+        (lane.again, lane.why) = (None, None);
         lane.begin_anew();
         if self.options.ordering == Ordering::Strict && lane.open.content().records > 0 {
             lane.open.clear();
@@ -115,8 +115,8 @@ impl Shared {
             let Some(flight) = state.flights.get_mut(&id) else { continue };
             flight.refused = None;
             flight.batch.heard = heard;
-            let request = self.request(partition, flight.batch);
-            let _ = link.send(id, &request, Patience::of(Nanos(100_000_000)));
+            let batch = flight.batch;
+            self.say(state, &*link, id, partition, batch);
         }
     }
 
@@ -216,8 +216,10 @@ impl Shared {
         self.fail_all(state, &e);
     }
 }
+
 impl Flight {
     pub(super) fn refuse(&mut self, e: Error, lane: &mut Lane) {
+        lane.why = Some(e.clone());
         self.refused = Some(e);
         lane.posted -= 1;
     }
@@ -239,28 +241,22 @@ pub(super) fn replies(shared: &Weak<Shared>) {
             shared.reconnect();
             continue;
         };
-        let mut next = link.next(Patience::of(wait.max(Nanos(100_000))));
+        // What else has come already too, so that nobody is woken for each; without the lock, as the link may make it wait.
+        let mut came = vec![link.next(Patience::of(wait.max(Nanos(100_000))))];
+        while came.len() < 64 && came.last().is_some_and(|next| next.is_ok()) {
+            came.push(link.next(Patience::of(Nanos(0))));
+        }
         drop(link);
         let mut state = shared.lock();
         if state.closed {
             return;
         }
-        let mut taken = 0;
-        loop {
+        for next in came {
             match next {
                 Ok((id, reply)) => shared.answered(&mut state, id, reply),
-                Err(e) if e.kind == Kind::Timeout => break,
-                Err(_) => {
-                    shared.tell(state);
-                    shared.reconnect();
-                    state = shared.lock();
-                    break;
-                }
+                Err(e) if e.kind == Kind::Timeout => {}
+                Err(_) => state.link = None,
             }
-            taken += 1;
-            // What else has come already, so that nobody is woken for each.
-            let Some(link) = state.link.clone().filter(|_| taken < 64) else { break };
-            next = link.next(Patience::of(Nanos(0)));
         }
         shared.resend(&mut state);
         shared.send_waiting(&mut state);

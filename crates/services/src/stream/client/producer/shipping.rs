@@ -3,12 +3,13 @@
 use super::super::super::message::{Batch, Place, Reply, Request};
 use super::super::link::{unexpected, Connect, Link};
 use super::super::outbox::Room;
-use super::super::promise::{Gatherer, Promise};
+use super::super::promise::{waits_for_itself, Gatherer, Promise};
 use super::load::Load;
 use super::replies::{AGAIN, AGAIN_MAX};
 use super::{BatchSize, ProducerOptions};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::ThreadId;
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 use thalweg_transport::journal::{Body, Content};
@@ -18,6 +19,13 @@ use thalweg_transport::process;
 
 /// An adaptive batch is sent when it has so many bytes, however many are under way.
 pub(super) const TARGET: u64 = 512 << 10;
+/// Where its metadata and its data end take so many bytes of each event.
+pub(super) const ENDS: u64 = 12;
+/// Two batches overlap on their way; more of them have no more bytes than stay in the caches.
+const OVERLAP: usize = 2;
+const AHEAD: u64 = 8 << 20;
+/// A link that takes no message for so long is given up.
+const SEND: Nanos = Nanos(100_000_000);
 /// The most events of a batch.
 pub(super) const EVENTS_MAX: u32 = 1 << 16;
 
@@ -37,6 +45,8 @@ pub(super) struct Lane {
     /// When what was refused is sent again, and how long was waited before.
     pub(super) again: Option<Nanos>,
     pub(super) pause: Nanos,
+    /// Why what was sent last was refused.
+    pub(super) why: Option<Error>,
 }
 
 pub(super) struct Flight {
@@ -72,8 +82,19 @@ pub(super) struct Shared {
     pub(super) options: ProducerOptions,
     pub(super) connect: Connect,
     pub(super) made_in: u32,
+    /// The thread that takes the replies.
+    pub(super) replies: OnceLock<ThreadId>,
     pub(super) me: Weak<Shared>,
 }
+
+impl State {
+    /// Why the service has no room for what is under way, where it said so.
+    pub(super) fn refusal(&self) -> Option<Error> {
+        let full = |e: &&Error| matches!(e.kind, Kind::Full | Kind::Io);
+        self.lanes.iter().filter_map(|lane| lane.why.as_ref()).find(full).cloned()
+    }
+}
+
 /// A number that no other producer has.
 fn fresh_number() -> u64 {
     let mut number = [0; 8];
@@ -100,10 +121,16 @@ impl Lane {
             posted: 0,
             again: None,
             pause: Nanos(0),
+            why: None,
         }
     }
 }
+
 impl Gatherer for Shared {
+    fn is_told_here(&self) -> bool {
+        self.replies.get() == Some(&std::thread::current().id())
+    }
+
     fn urge(&self, partition: u32) {
         let mut state = self.lock();
         if state.lanes.get(partition as usize).is_some_and(|lane| lane.open.content().records > 0) {
@@ -112,6 +139,7 @@ impl Gatherer for Shared {
         }
     }
 }
+
 impl Shared {
     pub(super) fn promise(&self, partition: u32) -> Arc<Promise> {
         let me: Weak<Shared> = self.me.clone();
@@ -138,8 +166,14 @@ impl Shared {
                 drop(state);
                 return done;
             }
+            if self.is_told_here() {
+                return Err(waits_for_itself("stream.push"));
+            }
             let left = deadline.get_or_insert_with(|| now().after(patience.within)).since(now());
             if left == Nanos(0) {
+                if let Some(e) = state.refusal() {
+                    return Err(e);
+                }
                 let detail = format!(
                     "{} batches of topic \"{}\" are under way since {}; the service does not keep up, or wait longer",
                     state.flights.len(),
@@ -181,11 +215,12 @@ impl Shared {
 
     pub(super) fn is_full(&self, open: &Body) -> bool {
         let Content { records, metadata, data } = open.content();
+        let bytes = u64::from(records) * ENDS + u64::from(metadata) + data;
         match self.options.batch {
-            BatchSize::Adaptive => u64::from(metadata) + data >= self.target() || records >= EVENTS_MAX,
+            BatchSize::Adaptive => bytes >= self.target() || records >= EVENTS_MAX,
             BatchSize::Fixed(events) => {
                 let most = (16 * TARGET).min(self.options.outbox.0 / 4);
-                records >= events || records >= EVENTS_MAX || u64::from(metadata) + data >= most
+                bytes >= most || records >= events.min(EVENTS_MAX)
             }
         }
     }
@@ -197,17 +232,8 @@ impl Shared {
             return true;
         }
         let (open, promise) = (std::mem::take(&mut lane.open), lane.promise.clone());
-        let content = open.content();
-        let write = |into: &mut [u8], apart: bool| {
-            if !apart {
-                return open.write(true, into);
-            }
-            let (front, data) = into.split_at_mut(content.parts(false).rest as usize);
-            open.write(false, front);
-            let gap = data.len() - open.data().len();
-            data[gap..].copy_from_slice(open.data());
-        };
-        let sent = self.post(state, partition, &Load { content, write: &write }, promise);
+        let write = |front: &mut [u8], data: &mut [u8]| open.write(front, data);
+        let sent = self.post(state, partition, &Load { content: open.content(), write: &write }, promise);
         let lane = &mut state.lanes[partition as usize];
         lane.open = open;
         if sent {
@@ -231,23 +257,35 @@ impl Shared {
         if state.flights.len() >= self.options.batches || lane.again.is_some() || lane.held {
             return false;
         }
-        let (bytes, apart) = (load.bytes(), load.apart());
+        let bytes = load.bytes();
+        let under_way: u64 = state.flights.values().map(|flight| flight.bytes).sum();
+        if state.flights.len() >= OVERLAP && under_way + bytes > AHEAD {
+            return false;
+        }
         let Some(at) = state.room.take(bytes) else { return false };
-        let Ok(start) = state.outbox.at(at, Bytes(bytes)) else { return false };
+        let Ok(start) = state.outbox.at(at, Bytes(bytes)) else {
+            state.room.give_back(at);
+            return false;
+        };
         // SAFETY: the room is this batch's alone until it is given back, and the segment lives as long as the state.
-        (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) }, apart);
-        let records = load.content.records;
+        load.write(unsafe { std::slice::from_raw_parts_mut(start, bytes as usize) });
         let lane = &mut state.lanes[partition as usize];
         let batch = self.batch(lane, load, at);
-        lane.sequence += u64::from(records);
+        lane.sequence += u64::from(batch.events);
         lane.posted += 1;
         let id = state.next;
         state.next += 1;
         let flight = Flight { lane: partition, batch, bytes, promise, refused: None, since: now() };
         state.flights.insert(id, flight);
-        // A link that broke is noticed by who takes the replies; then all is sent again.
-        let _ = link.send(id, &self.request(partition, batch), Patience::of(Nanos(100_000_000)));
+        self.say(state, &*link, id, partition, batch);
         true
+    }
+
+    /// Sends a batch. A link that does not take it is given up: whoever takes the replies connects again, and sends all again.
+    pub(super) fn say(&self, state: &mut State, link: &dyn Link, id: u64, partition: u32, batch: Batch) {
+        if link.send(id, &self.request(partition, batch), Patience::of(SEND)).is_err() {
+            state.link = None;
+        }
     }
 
     pub(super) fn batch(&self, lane: &Lane, load: &Load<'_>, at: u64) -> Batch {
@@ -279,7 +317,7 @@ impl Shared {
         let outbox = link.outbox(bytes, left())?;
         let start = outbox.at(0, bytes)?;
         // SAFETY: nobody else knows of this memory, which has so many bytes.
-        (load.write)(unsafe { std::slice::from_raw_parts_mut(start, bytes.0 as usize) }, load.apart());
+        load.write(unsafe { std::slice::from_raw_parts_mut(start, bytes.0 as usize) });
         let mut pause = AGAIN;
         loop {
             link.send(1, &self.request(partition, batch), left())?;

@@ -11,7 +11,7 @@ _ANSWER_S = 10.0
 
 def options() -> list[str]:
     """With which the compiler finds it, and a program later; none when it is nowhere, or where a compiler looks."""
-    root = Path(__file__).parents[5]
+    root = Path(__file__).parents[3]
     header, built = root / "bindings/c/include", root / "build/languages/lib"
     if (header / "thalweg.h").is_file() and (built / "libthalweg.so").exists():
         return [f"-I{header}", f"-L{built}", f"-Wl,-rpath,{built}"]

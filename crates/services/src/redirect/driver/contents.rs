@@ -1,0 +1,79 @@
+//! The bytes of files: memory without a name, which the kernel frees when nobody has it open.
+
+use rustix::fs::{MemfdFlags, Mode};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use thalweg_foundation::{Bytes, Error, Kind, Result};
+use thalweg_transport::memory::available;
+
+/// A content that nobody has made a file of has this mode, which no program gives to a file that it makes.
+const NOT_MADE: Mode = Mode::from_raw_mode(0o777);
+/// The most contents that are kept for the next files of their kind, and of what all take together.
+const RETIRED_MAX: usize = 256;
+
+#[derive(Debug, Default)]
+struct State {
+    open: BTreeMap<u64, Arc<File>>,
+    /// By kind; the newest is at the end.
+    retired: BTreeMap<String, Vec<(Arc<File>, Bytes)>>,
+    retired_bytes: u64,
+    retired_count: usize,
+}
+
+/// The contents that can be opened, and some of earlier files, whose memory is at hand.
+#[derive(Debug, Default)]
+pub struct Contents(Mutex<State>);
+
+impl Contents {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes one: empty, or, where a kind is given, perhaps one that was retired of this kind, as it was.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses.
+    pub fn make(&self, number: u64, kind: Option<&str>) -> Result<()> {
+        let mut state = self.state();
+        if let Some((content, bytes)) = kind.and_then(|kind| state.retired.get_mut(kind)?.pop()) {
+            state.retired_bytes -= bytes.0;
+            state.retired_count -= 1;
+            state.open.insert(number, content);
+            return Ok(());
+        }
+        let made = rustix::fs::memfd_create(format!("thalweg-file-{number}"), MemfdFlags::CLOEXEC);
+        let made = made.map_err(|e| Error::io("redirect.open: no memory for a file", e))?;
+        state.open.insert(number, Arc::new(File::from(made)));
+        Ok(())
+    }
+
+    /// Keeps one for the next file of its kind, within a quarter of the memory that is there.
+    pub fn retire(&self, number: u64, kind: String) {
+        let mut state = self.state();
+        let Some(content) = state.open.remove(&number) else { return };
+        let Ok(bytes) = content.metadata().map(|found| found.len()) else { return };
+        let fits = state.retired_bytes.saturating_add(bytes) <= available().0 / 4;
+        if fits && state.retired_count < RETIRED_MAX && rustix::fs::fchmod(&*content, NOT_MADE).is_ok() {
+            state.retired_bytes += bytes;
+            state.retired_count += 1;
+            state.retired.entry(kind).or_default().push((content, Bytes(bytes)));
+        }
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// `NotFound` when it was dropped.
+    pub fn get(&self, number: u64) -> Result<Arc<File>> {
+        let gone = || {
+            Error::new(Kind::NotFound, "redirect.open", "the file has been made anew or removed meanwhile")
+        };
+        self.state().open.get(&number).cloned().ok_or_else(gone)
+    }
+
+    /// Lets go of one.
+    pub fn drop(&self, number: u64) {
+        self.state().open.remove(&number);
+    }
+}

@@ -1,0 +1,121 @@
+/*
+ * netCDF and HDF5: their opening of a file is one use of it, a turn, of whatever calls of the C library it
+ * consists. Everything else they do themselves, on the bytes that these calls open.
+ */
+#define _GNU_SOURCE
+#include "redirect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* What this thread's outermost library call is about. */
+static __thread struct {
+  int depth;
+  bool creates;
+  int refused;
+  char path[PATH_BYTES];
+} opening;
+
+bool library_opens(void) { return opening.depth > 0; }
+bool library_creates(void) { return opening.depth > 0 && opening.creates; }
+int library_refused(const char *path) {
+  return opening.depth > 0 && strcmp(opening.path, path) == 0 ? opening.refused : 0;
+}
+
+session_t *library_begins(const char *path, uint32_t access, bool warm) {
+  matched_t file;
+  session_t *session = NULL;
+  if (opening.depth++ == 0) {
+    opening.creates = access > THALWEG_ACCESS_UPDATE;
+    opening.refused = 0;
+    *opening.path = '\0';
+    if (matches(AT_FDCWD, path, &file)) {
+      memcpy(opening.path, file.path, sizeof opening.path);
+      session = session_hold(&file, (wish_t){.access = access, .turn = true, .warm = warm});
+      if (!session) opening.refused = errno;
+    }
+  }
+  return session;
+}
+
+void library_goes_on(void) { opening.depth--; }
+
+static void end(session_t *session) {
+  int why = errno;
+  if (session) session_release(session);
+  library_goes_on();
+  errno = why;
+}
+
+#define OPENING(access, call)             \
+  session_t *session = library_begins(path, access, false); \
+  int result = call;                      \
+  end(session);                           \
+  return result
+
+/* The flags of netCDF and of PnetCDF. */
+enum { NC_WRITE = 0x0001, NC_NOCLOBBER = 0x0004 };
+
+static uint32_t nc_creates(int mode) { return mode & NC_NOCLOBBER ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE; }
+static uint32_t nc_opens(int mode) { return mode & NC_WRITE ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ; }
+
+int nc_create(const char *path, int mode, int *id) {
+  LIBRARY(nc_create, int (*)(const char *, int, int *));
+  OPENING(nc_creates(mode), real(path, mode, id));
+}
+
+int nc__create(const char *path, int mode, size_t size, size_t *chunk, int *id) {
+  LIBRARY(nc__create, int (*)(const char *, int, size_t, size_t *, int *));
+  OPENING(nc_creates(mode), real(path, mode, size, chunk, id));
+}
+
+int nc_open(const char *path, int mode, int *id) {
+  LIBRARY(nc_open, int (*)(const char *, int, int *));
+  OPENING(nc_opens(mode), real(path, mode, id));
+}
+
+int nc__open(const char *path, int mode, size_t *chunk, int *id) {
+  LIBRARY(nc__open, int (*)(const char *, int, size_t *, int *));
+  OPENING(nc_opens(mode), real(path, mode, chunk, id));
+}
+
+int nc_create_par(const char *path, int mode, mpi_t comm, mpi_t info, int *id) {
+  LIBRARY(nc_create_par, int (*)(const char *, int, mpi_t, mpi_t, int *));
+  OPENING(nc_creates(mode), real(path, mode, comm, info, id));
+}
+
+int nc_create_par_fortran(const char *path, int mode, int comm, int info, int *id) {
+  LIBRARY(nc_create_par_fortran, int (*)(const char *, int, int, int, int *));
+  OPENING(nc_creates(mode), real(path, mode, comm, info, id));
+}
+
+int nc_open_par(const char *path, int mode, mpi_t comm, mpi_t info, int *id) {
+  LIBRARY(nc_open_par, int (*)(const char *, int, mpi_t, mpi_t, int *));
+  OPENING(nc_opens(mode), real(path, mode, comm, info, id));
+}
+
+int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id) {
+  LIBRARY(nc_open_par_fortran, int (*)(const char *, int, int, int, int *));
+  OPENING(nc_opens(mode), real(path, mode, comm, info, id));
+}
+
+/* The flags of HDF5, and its identifiers: 64 bits since 1.10. */
+enum { H5F_ACC_RDWR = 1, H5F_ACC_EXCL = 4 };
+typedef int64_t hid_t;
+
+hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t access) {
+  LIBRARY(H5Fcreate, hid_t(*)(const char *, unsigned, hid_t, hid_t));
+  session_t *session = library_begins(path, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, false);
+  hid_t result = real(path, flags, creation, access);
+  end(session);
+  return result;
+}
+
+hid_t H5Fopen(const char *path, unsigned flags, hid_t access) {
+  LIBRARY(H5Fopen, hid_t(*)(const char *, unsigned, hid_t));
+  session_t *session = library_begins(path, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, false);
+  hid_t result = real(path, flags, access);
+  end(session);
+  return result;
+}

@@ -1,0 +1,236 @@
+/* The calls of the C library that look at files by their names, or change these. */
+#define _GNU_SOURCE
+#include "redirect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
+static int look_at(const matched_t *file, bool *own) {
+  bool fresh;
+  int bytes = session_bytes(file->path, &fresh), refused = library_refused(file->path);
+  *own = bytes < 0;
+  if (bytes >= 0) return bytes;
+  if (fresh || refused) {
+    errno = refused ? refused : ENOENT;
+    return -1;
+  }
+  return service_find(file);
+}
+
+static void looked(int bytes, bool own) {
+  REAL(close, int (*)(int));
+  int why = errno;
+  if (own) real(bytes);
+  errno = why;
+}
+
+/* As the file system would show the file: with a name. */
+static int shown(const matched_t *file, struct stat *found) {
+  REAL(fstat, int (*)(int, struct stat *));
+  bool own;
+  int bytes = look_at(file, &own);
+  if (bytes < 0) return -1;
+  int result = real(bytes, found);
+  found->st_nlink = 1;
+  looked(bytes, own);
+  return result;
+}
+
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one form of stat on this machine");
+
+#define STAT(name)                                                             \
+  int name(const char *path, struct stat *found) {                             \
+    REAL(name, int (*)(const char *, struct stat *));                          \
+    matched_t file;                                                            \
+    return matches(AT_FDCWD, path, &file) ? shown(&file, found) : real(path, found); \
+  }
+
+#define STATAT(name)                                                           \
+  int name(int at, const char *path, struct stat *found, int flags) {          \
+    REAL(name, int (*)(int, const char *, struct stat *, int));                \
+    matched_t file;                                                            \
+    return matches(at, path, &file) ? shown(&file, found) : real(at, path, found, flags); \
+  }
+
+/* What programs call that were built against a C library before 2.33. */
+#define XSTAT(name)                                                            \
+  int name(int version, const char *path, struct stat *found) {                \
+    REAL(name, int (*)(int, const char *, struct stat *));                     \
+    matched_t file;                                                            \
+    return matches(AT_FDCWD, path, &file) ? shown(&file, found) : real(version, path, found); \
+  }
+
+STAT(stat)
+STAT(lstat)
+STATAT(fstatat)
+XSTAT(__xstat)
+XSTAT(__lxstat)
+XSTAT(__xstat64)
+XSTAT(__lxstat64)
+
+int stat64(const char *path, struct stat64 *found) { return stat(path, (struct stat *)found); }
+int lstat64(const char *path, struct stat64 *found) { return lstat(path, (struct stat *)found); }
+int fstatat64(int at, const char *path, struct stat64 *found, int flags) {
+  return fstatat(at, path, (struct stat *)found, flags);
+}
+
+int __fxstatat(int version, int at, const char *path, struct stat *found, int flags) {
+  REAL(__fxstatat, int (*)(int, int, const char *, struct stat *, int));
+  matched_t file;
+  return matches(at, path, &file) ? shown(&file, found) : real(version, at, path, found, flags);
+}
+
+int __fxstatat64(int version, int at, const char *path, struct stat64 *found, int flags) {
+  return __fxstatat(version, at, path, (struct stat *)found, flags);
+}
+
+int statx(int at, const char *path, int flags, unsigned mask, struct statx *found) {
+  REAL(statx, int (*)(int, const char *, int, unsigned, struct statx *));
+  matched_t file;
+  if (!matches(at, path, &file)) return real(at, path, flags, mask, found);
+  bool own;
+  int bytes = look_at(&file, &own);
+  if (bytes < 0) return -1;
+  int result = real(bytes, "", AT_EMPTY_PATH, mask, found);
+  found->stx_nlink = 1;
+  looked(bytes, own);
+  return result;
+}
+
+/* Whether the file is there; it may be read and written, and never executed. */
+static int allowed(const matched_t *file, int wanted) {
+  bool own;
+  int bytes = look_at(file, &own);
+  if (bytes < 0) return -1;
+  looked(bytes, own);
+  if (!(wanted & X_OK)) return 0;
+  errno = EACCES;
+  return -1;
+}
+
+#define ACCESS(name)                                                           \
+  int name(const char *path, int wanted) {                                     \
+    REAL(name, int (*)(const char *, int));                                    \
+    matched_t file;                                                            \
+    return matches(AT_FDCWD, path, &file) ? allowed(&file, wanted) : real(path, wanted); \
+  }
+
+ACCESS(access)
+ACCESS(euidaccess)
+ACCESS(eaccess)
+
+int faccessat(int at, const char *path, int wanted, int flags) {
+  REAL(faccessat, int (*)(int, const char *, int, int));
+  matched_t file;
+  return matches(at, path, &file) ? allowed(&file, wanted) : real(at, path, wanted, flags);
+}
+
+char *realpath(const char *path, char *resolved) {
+  REAL(realpath, char *(*)(const char *, char *));
+  matched_t file;
+  if (!matches(AT_FDCWD, path, &file)) return real(path, resolved);
+  if (allowed(&file, F_OK) < 0) return NULL;
+  if (!resolved) return strdup(file.path);
+  return strlen(file.path) < PATH_MAX ? strcpy(resolved, file.path) : NULL;
+}
+
+/* With mode `both` there may be a file behind memory, which goes too. */
+static int removed(const matched_t *file) {
+  REAL(unlink, int (*)(const char *));
+  int gone = service_remove(file->path), why = errno;
+  if (gone == 0) session_renamed(file->path, "");
+  if (file->rule->mode == THALWEG_REDIRECT_BOTH && real(file->path) == 0) gone = 0;
+  errno = why;
+  return gone;
+}
+
+#define UNLINK(name)                                                           \
+  int name(const char *path) {                                                 \
+    REAL(name, int (*)(const char *));                                         \
+    matched_t file;                                                            \
+    return matches(AT_FDCWD, path, &file) ? removed(&file) : real(path);       \
+  }
+
+UNLINK(unlink)
+UNLINK(remove)
+
+int unlinkat(int at, const char *path, int flags) {
+  REAL(unlinkat, int (*)(int, const char *, int));
+  matched_t file;
+  return !(flags & AT_REMOVEDIR) && matches(at, path, &file) ? removed(&file) : real(at, path, flags);
+}
+
+/* Copies a file into memory, or out of it, as its new name asks for: what comes behind rename() when one side is redirected. */
+static int carried(const char *from, const char *to) {
+  char piece[1 << 16];
+  ssize_t count = -1;
+  int source = open(from, O_RDONLY | O_CLOEXEC);
+  if (source < 0) return -1;
+  int target = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (target >= 0)
+    while ((count = read(source, piece, sizeof piece)) > 0)
+      for (ssize_t done = 0, n; done < count; done += n)
+        if ((n = write(target, piece + done, count - done)) < 0) {
+          close(source);
+          close(target);
+          return -1;
+        }
+  close(source);
+  if (target < 0 || close(target) < 0 || count < 0) return -1;
+  return unlink(from);
+}
+
+static int renamed(int from_at, const char *from, int to_at, const char *to, int *result) {
+  matched_t source, target;
+  bool leaves = matches(from_at, from, &source), comes = matches(to_at, to, &target);
+  if (!leaves && !comes) return 0;
+  if (leaves && comes) {
+    *result = service_rename(source.path, target.path);
+    if (*result == 0) session_renamed(source.path, target.path);
+  } else if ((leaves ? to_at : from_at) == AT_FDCWD || *(leaves ? to : from) == '/')
+    *result = carried(leaves ? source.path : from, comes ? target.path : to);
+  else {
+    errno = EXDEV; // programs copy then
+    *result = -1;
+  }
+  return 1;
+}
+
+int rename(const char *from, const char *to) {
+  REAL(rename, int (*)(const char *, const char *));
+  int result;
+  return renamed(AT_FDCWD, from, AT_FDCWD, to, &result) ? result : real(from, to);
+}
+
+int renameat(int from_at, const char *from, int to_at, const char *to) {
+  REAL(renameat, int (*)(int, const char *, int, const char *));
+  int result;
+  return renamed(from_at, from, to_at, to, &result) ? result : real(from_at, from, to_at, to);
+}
+
+int renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags) {
+  REAL(renameat2, int (*)(int, const char *, int, const char *, unsigned));
+  int result;
+  return flags == 0 && renamed(from_at, from, to_at, to, &result) ? result : real(from_at, from, to_at, to, flags);
+}
+
+int truncate(const char *path, off_t length) {
+  REAL(truncate, int (*)(const char *, off_t));
+  matched_t file;
+  if (!matches(AT_FDCWD, path, &file)) return real(path, length);
+  int bytes = open(path, O_WRONLY | O_CLOEXEC);
+  if (bytes < 0) return -1;
+  int result = ftruncate(bytes, length), why = errno;
+  if (close(bytes) < 0) return -1;
+  errno = why;
+  return result;
+}
+
+int truncate64(const char *path, off64_t length) { return truncate(path, (off_t)length); }

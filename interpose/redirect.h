@@ -1,0 +1,113 @@
+/*
+ * What the parts of libthalweg-redirect.so say to each other. The library is loaded into unmodified programs
+ * (LD_PRELOAD): files that match a rule of $THALWEG_REDIRECT_RULES are memory that the redirect service hands out.
+ */
+#ifndef REDIRECT_H
+#define REDIRECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "thalweg.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* ---- rules.c: which files are redirected, and how */
+
+enum { PATH_BYTES = 4096 };
+
+/* A file that matches a rule. */
+typedef struct {
+  char path[PATH_BYTES]; /* its absolute path; the folder has no links in it */
+  const thalweg_file_rule *rule;
+  bool replays; /* it may have the memory of an earlier one */
+} matched_t;
+
+/* Whether the program is redirected at all. Cheap. */
+HIDDEN bool redirecting(void);
+/* Whether this program only looks at what is there. */
+HIDDEN bool only_looks(void);
+/* The component that this program is one of; NULL: none, and nothing is redirected. */
+HIDDEN const char *component(void);
+/* Whether `path`, relative to the folder `at` (or AT_FDCWD), matches a rule. A folder that is not there matches none. */
+HIDDEN bool matches(int at, const char *path, matched_t *found);
+
+/* ---- service.c: the connection */
+
+/* Opens a file of the service. 0, or -1 with errno and a message on the standard error output. */
+HIDDEN int service_open(const matched_t *file, uint32_t access, uint32_t flags, thalweg_opened *opened);
+/* A descriptor of a file that is there, else -1 with errno; ENOENT without a message. */
+HIDDEN int service_find(const matched_t *file);
+HIDDEN int service_close(uint64_t number);
+HIDDEN int service_remove(const char *path);
+HIDDEN int service_rename(const char *from, const char *to);
+
+/* ---- sessions.c: what this process has open */
+
+/* How a program asked for a file. */
+typedef struct {
+  uint32_t access;
+  bool turn; /* a library's opening of a file: a turn of the component, not only a glance */
+  bool at_once;
+  bool warm; /* what the file's bytes were before does not matter */
+} wish_t;
+
+/* A use of a file, from its opening by a library, or by the program itself, until its last descriptor is closed. */
+typedef struct session session_t;
+
+/* The session of `file`, begun or joined, and held; NULL with errno. */
+HIDDEN session_t *session_hold(const matched_t *file, wish_t wish);
+/* Lets go of it; the last one ends it. 0, or -1 with errno. */
+HIDDEN int session_release(session_t *session);
+/* Its bytes. */
+HIDDEN int session_descriptor(const session_t *session);
+/* Opens its bytes as open() would; a descriptor that holds the session, or -1 with errno. */
+HIDDEN int session_open(session_t *session, int flags);
+/* The descriptor of the bytes of a file that this process has in use and that is there, else -1. `fresh`: whether it is in
+   use, but was not made yet. */
+HIDDEN int session_bytes(const char *path, bool *fresh);
+/* A file is called otherwise, or, where `to` is empty, nothing any more; what was called so is not. */
+HIDDEN void session_renamed(const char *from, const char *to);
+/* The session that a descriptor held, which the caller holds now; NULL when there is none. */
+HIDDEN session_t *session_taken(int descriptor);
+/* The descriptor `to` has become a copy of `from`. */
+HIDDEN void session_copied(int from, int to);
+
+/* ---- libraries.c: PnetCDF, netCDF and HDF5 open files by many calls of the C library */
+
+/* Whether this thread is in a library's opening of a file; whether it makes the file. */
+HIDDEN bool library_opens(void);
+HIDDEN bool library_creates(void);
+/* The errno with which this thread's library was refused `path`, else 0. */
+HIDDEN int library_refused(const char *path);
+
+/* Holds the session of a file while a library opens it; NULL where it is not redirected, or was refused. */
+HIDDEN session_t *library_begins(const char *path, uint32_t access, bool warm);
+/* The library has opened it. */
+HIDDEN void library_goes_on(void);
+
+/* Communicators, infos and types are pointers or integers, as MPI has them; both travel as they are. */
+typedef uintptr_t mpi_t;
+
+/* A library's function `name`, as the caller of this one would have it. */
+#define LIBRARY(name, type) \
+  __typeof__(type) real = (__typeof__(type))real_function(#name, __builtin_return_address(0))
+
+/* ---- real.c: what is behind the names that this library takes */
+
+/* The function `name` that the code at `caller` would have called without this library. */
+HIDDEN void *real_function(const char *name, const void *caller);
+/* As above, for functions of the C library. */
+HIDDEN void *real_libc(const char *name);
+
+/* In a function that has taken a name of the C library: `real`, the one behind it. */
+#define REAL(name, type) \
+  static __typeof__(type) real; \
+  if (!real) real = (__typeof__(real))real_libc(#name)
+
+/* Whether this thread is in this library already: what it calls goes to the real functions. */
+HIDDEN extern __thread int inside;
+
+#endif

@@ -1,0 +1,1 @@
+"""The multi-component I/O benchmark: SCALE and LETKF exchange history and analysis in every cycle."""

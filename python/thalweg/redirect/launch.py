@@ -1,0 +1,187 @@
+"""Components, started together and watched: when one fails, the others hear of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from thalweg import _native
+from thalweg.errors import ConfigError, ThalwegError
+from thalweg.redirect import preload, worlds
+from thalweg.redirect.coupling import Coupling
+from thalweg.staging import Server
+from thalweg.workflow.guard import Guard
+
+#: How long a component has after SIGTERM.
+GRACE_S = 5.0
+#: The name of a component that only looks, and of who starts components.
+_LOOKER, _LAUNCHER = "-look", "-launcher"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a component ended.
+
+    Attributes
+    ----------
+    component : str
+        Its name.
+    status : int
+        Its exit status; negative: the signal that killed it.
+    wall_s : float
+        How long it ran, in seconds.
+    """
+
+    component: str
+    status: int
+    wall_s: float
+
+    @property
+    def failure(self) -> str | None:
+        """What went wrong, if anything."""
+        if self.status == 0:
+            return None
+        if self.status > 0:
+            return f"exit status {self.status}"
+        return f"killed by {signal.Signals(-self.status).name}"
+
+
+def launch(
+    coupling: Coupling,
+    command: Sequence[str],
+    *,
+    service: str | None = None,
+    name: str = "default",
+    look: bool = False,
+    split: bool = True,
+) -> list[Outcome]:
+    """Run `command` with its files redirected. Blocks until all its components have ended.
+
+    Parameters
+    ----------
+    coupling : Coupling
+        The components and the files that they exchange.
+    command : sequence of str
+        A command; with single colons between, several that run at the same time.
+    service : str, optional
+        The address of a running server. Default: one of this call's own, which ends with it.
+    name : str
+        What the coupling is called at that server; those of other names never meet.
+    look : bool
+        The command only looks at what is there.
+    split : bool
+        Whether each part of the command of an MPI launcher has its own ``MPI_COMM_WORLD``.
+
+    Raises
+    ------
+    ConfigError
+        For a command that cannot be started, or components that cannot be told apart.
+    ThalwegError
+        When files could not be written behind memory.
+    """
+    parts = worlds.split(command) if split else [list(command)]
+    names = worlds.names(parts, coupling) if len(parts) > 1 else [""]
+    environment = {
+        **os.environ,
+        **preload.environment(),
+        **coupling.environment(),
+        "THALWEG_REDIRECT_COUPLING": name,
+    }
+    environment.pop("THALWEG_REDIRECT_COMPONENT", None)
+    if look:
+        environment |= {"THALWEG_REDIRECT_LOOK": "1", "THALWEG_REDIRECT_COMPONENT": _LOOKER}
+    if service is not None:
+        return _run(parts, names, {**environment, "THALWEG_REDIRECT": service}, coupling, service, name)
+    server = Server()
+    unsaved: list[str] = []
+    try:
+        outcomes = _run(
+            parts, names, {**environment, "THALWEG_REDIRECT": server.address}, coupling, server.address, name
+        )
+    finally:
+        unsaved = server.close()
+    if unsaved:
+        raise ThalwegError(f"redirect: files could not be written: {'; '.join(unsaved)}")
+    return outcomes
+
+
+@dataclass
+class _Running:
+    name: str
+    process: subprocess.Popen[bytes]
+    began: float
+
+
+def _run(
+    parts: Sequence[Sequence[str]],
+    names: Sequence[str],
+    environment: Mapping[str, str],
+    coupling: Coupling,
+    service: str,
+    name: str,
+) -> list[Outcome]:
+    told = _native.Redirect(service, name, _LAUNCHER)
+    running: list[_Running] = []
+    outcomes: list[Outcome] = []
+    guard = Guard()
+    apart = len(parts) > 1
+    try:
+        for part, component in zip(parts, names, strict=True):
+            own = {**environment, "THALWEG_REDIRECT_COMPONENT": component} if component else dict(environment)
+            try:
+                process = subprocess.Popen(
+                    part, env=own, start_new_session=apart, stdin=subprocess.DEVNULL if running else None
+                )
+            except OSError as error:
+                raise ConfigError(f"redirect: {part[0]!r} cannot be started: {error.strerror}") from None
+            if apart:
+                guard.watch(process.pid)
+            running.append(_Running(component, process, time.monotonic()))
+        until: float | None = None
+        while running:
+            ended = _next(running, until)
+            if ended is None:  # the others have had the time to hear of the failure
+                _stop(running, apart)
+                until = None
+                continue
+            running.remove(ended)
+            if apart:
+                guard.forget(ended.process.pid)
+            outcome = Outcome(ended.name, ended.process.returncode, time.monotonic() - ended.began)
+            outcomes.append(outcome)
+            if ended.name:
+                told.ended(ended.name, [other.name for other in running], outcome.failure)
+            if outcome.failure and until is None:
+                until = time.monotonic() + coupling.deadline_s
+    finally:
+        _stop(running, apart)
+        guard.close()
+    return outcomes
+
+
+def _next(running: Sequence[_Running], until: float | None) -> _Running | None:
+    """The next that has ended; None when `until` has passed."""
+    while until is None or time.monotonic() < until:
+        for one in running:
+            if one.process.poll() is not None:
+                return one
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running[0].process.wait(0.02 if len(running) > 1 or until is not None else None)
+    return None
+
+
+def _stop(running: Sequence[_Running], apart: bool) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for one in running:
+            if one.process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(one.process.pid, number) if apart else one.process.send_signal(number)
+        until = time.monotonic() + GRACE_S
+        for one in running:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                one.process.wait(max(0.0, until - time.monotonic()))

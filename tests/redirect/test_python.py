@@ -1,0 +1,201 @@
+"""Python's wheels of netCDF4, h5py and xarray, each with its own libraries, exchange files that are never there."""
+
+from __future__ import annotations
+
+import pytest
+
+RULES = """
+deadline_s = 20
+[[files]]
+match = "*.nc"
+[[files]]
+match = "*.h5"
+"""
+WRITE = """
+import numpy as np, xarray as xr, netCDF4, h5py, os
+field = xr.Dataset({"a": (("y", "x"), np.arange(12.0).reshape(3, 4))}, attrs={"run": 7})
+field.to_netcdf("netcdf4.nc", engine="netcdf4")
+field.to_netcdf("h5netcdf.nc", engine="h5netcdf")
+field.to_netcdf("scipy.nc", engine="scipy")
+with netCDF4.Dataset("classic.nc", "w", format="NETCDF3_64BIT_OFFSET") as file:
+    file.createDimension("time", None)
+    file.createVariable("t", "f4", ("time",))[:] = [1.0, 2.0, 3.0]
+with h5py.File("own.h5", "w") as file:
+    file.create_dataset("packed", data=np.arange(1000), compression="gzip")
+with h5py.File("own.h5", "a") as file:  # which nobody reads: he might come between
+    file["more"] = np.ones(3)
+os.rename("own.h5", "h5py.h5")
+np.arange(5.0).tofile("raw.nc")
+os.rename("raw.nc", "renamed.nc")
+"""
+READ = """
+import numpy as np, xarray as xr, netCDF4, h5py, os
+for engine in ("netcdf4", "h5netcdf", "scipy"):
+    with xr.open_dataset(f"{engine}.nc", engine=engine) as field:
+        print(engine, field.a.values.tolist(), int(field.run))
+with netCDF4.Dataset("classic.nc") as file:
+    print(file.filepath(), file.data_model, file["t"][:].tolist())
+with h5py.File("h5py.h5", "r") as file:
+    print(file.filename, int(file["packed"][:].sum()), list(file))
+print(np.fromfile("renamed.nc").tolist(), os.path.getsize("renamed.nc"), os.path.exists("never.nc"))
+"""
+for library in ("h5py", "netCDF4", "h5netcdf", "xarray", "scipy"):
+    pytest.importorskip(library)
+
+
+@pytest.mark.parametrize("order", ["reader first", "writer first"])
+def test_every_engine_reads_what_it_reads_from_files(coupled, program, tmp_path, order):
+    write, read = program("write.py", WRITE), program("read.py", READ)
+    before = {path.name for path in tmp_path.iterdir()} | {"coupling.toml"}
+    first, second = (read, write) if order == "reader first" else (write, read)
+    done = coupled(RULES, *first, ":", *second)
+    assert done.returncode == 0, done.stderr
+    field = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
+    assert done.stdout.splitlines() == [
+        *(f"{engine} {field} 7" for engine in ("netcdf4", "h5netcdf", "scipy")),
+        "classic.nc NETCDF3_64BIT_OFFSET [1.0, 2.0, 3.0]",
+        "h5py.h5 499500 ['more', 'packed']",
+        "[0.0, 1.0, 2.0, 3.0, 4.0] 40 False",
+    ]
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_turns_bring_each_round_to_who_reads_it(coupled, program):
+    rules = """
+deadline_s = 20
+[components]
+model = "model.py"
+analysis = "analysis.py"
+[[files]]
+match = "state.nc"
+turns = ["model", "analysis", "analysis", "model"]
+"""
+    model = program(
+        "model.py",
+        """
+import netCDF4
+for cycle in range(4):
+    with netCDF4.Dataset("state.nc", "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("q", "f8", ("x",))[:] = [cycle, 1, 2]
+    with netCDF4.Dataset("state.nc") as file:
+        print("model", file["q"][:].tolist())
+""",
+    )
+    analysis = program(
+        "analysis.py",
+        """
+import netCDF4
+for cycle in range(4):
+    with netCDF4.Dataset("state.nc") as file:
+        q = file["q"][:]
+    with netCDF4.Dataset("state.nc", "a") as file:
+        file["q"][:] = q * 10
+""",
+    )
+    done = coupled(rules, *model, ":", *analysis)
+    assert done.returncode == 0, done.stderr
+    expected = [f"model [{10.0 * cycle}, 10.0, 20.0]" for cycle in range(4)]
+    assert done.stdout.splitlines() == expected
+
+
+def test_a_program_sees_files_as_a_file_system_shows_them(coupled, program, tmp_path):
+    alone = program(
+        "alone.py",
+        """
+import os, pathlib, stat
+path = pathlib.Path("sub/../data.nc")
+pathlib.Path("sub").mkdir()
+assert not path.exists() and not os.access(path, os.F_OK)
+with open(path, "xb") as file:
+    file.write(b"0123456789")
+found = os.stat("data.nc")
+assert stat.S_ISREG(found.st_mode) and found.st_size == 10 and found.st_nlink == 1
+assert os.path.realpath("sub/../data.nc") == str(pathlib.Path.cwd() / "data.nc")
+try:
+    open(path, "xb")
+except FileExistsError:
+    pass
+else:
+    raise SystemExit("made twice")
+os.truncate(path, 4)
+with open(path, "ab") as file:
+    file.write(b"ab")
+assert path.read_bytes() == b"0123ab"
+copy = os.dup(os.open(path, os.O_RDWR))
+os.pwrite(copy, b"Z", 0)
+os.close(copy)
+os.replace(path, "outside.bin")
+assert pathlib.Path("outside.bin").read_bytes() == b"Z123ab" and not path.exists()
+os.rename("outside.bin", "inside.nc")
+assert pathlib.Path("inside.nc").read_bytes() == b"Z123ab" and not pathlib.Path("outside.bin").exists()
+os.unlink("inside.nc")
+try:
+    os.unlink("inside.nc")
+except FileNotFoundError:
+    print("done")
+""",
+    )
+    done = coupled(RULES, *alone)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert not list(tmp_path.glob("*.nc"))
+
+
+def test_children_of_a_program_end_nothing_of_its_own(coupled, program):
+    parent = program(
+        "parent.py",
+        """
+import os, subprocess, sys
+file = open("run.nc", "wb", buffering=0)
+file.write(b"12")
+if os.fork() == 0:
+    file.write(b"34")
+    file.close()
+    sys.exit(0)
+os.wait()
+subprocess.run([sys.executable, "-c", "print('child')"], check=True, close_fds=False)
+file.write(b"56")
+file.close()
+print(open("run.nc", "rb").read())
+""",
+    )
+    done = coupled(RULES, *parent)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "child\nb'123456'\n", "")
+
+
+def test_who_looks_sees_a_running_exchange(coupled, program):
+    writer = program(
+        "writer.py",
+        """
+import netCDF4, subprocess, sys
+file = netCDF4.Dataset("run.nc", "w", format="NETCDF3_CLASSIC")
+file.createDimension("x", 3)
+file.createVariable("q", "i4", ("x",))[:] = [1, 2, 3]
+file.sync()
+import os
+environment = {**os.environ, "THALWEG_REDIRECT_LOOK": "1", "THALWEG_REDIRECT_COMPONENT": "-look"}
+look = "import netCDF4; print(netCDF4.Dataset('run.nc')['q'][:].tolist())"
+subprocess.run([sys.executable, "-c", look], env=environment, check=True, timeout=60)
+file.close()
+""",
+    )
+    rules = RULES.replace('match = "*.nc"', 'match = "*.nc"\nturns = ["writer.py", "reader.py"]')
+    done = coupled(rules, *writer)
+    assert (done.returncode, done.stdout) == (0, "[1, 2, 3]\n"), done.stderr
+
+
+def test_components_come_one_after_the_other_to_a_service_that_stays(coupled, program):
+    from thalweg.staging import Server
+
+    write = program("write.py", "import numpy as np; np.arange(3.0).tofile('later.nc')")
+    read = program("read.py", "import numpy as np; print(np.fromfile('later.nc').tolist())")
+    with Server() as server:
+        options = ["--service", server.address, "--coupling", "evening"]
+        assert coupled(RULES, *write, options=options).returncode == 0
+        done = coupled(RULES, *read, options=options)
+        assert (done.returncode, done.stdout) == (0, "[0.0, 1.0, 2.0]\n"), done.stderr
+        look = coupled(RULES, *read, options=[*options, "--look"])
+        assert (look.returncode, look.stdout) == (0, "[0.0, 1.0, 2.0]\n"), look.stderr
+        other = coupled(RULES.replace("20", "1"), *read, options=["--service", server.address, "--coupling", "other"])
+        assert other.returncode == 1
+        assert 'later.nc" waited 1 s for a component that writes it' in other.stderr
