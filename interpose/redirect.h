@@ -29,6 +29,8 @@ typedef struct {
 HIDDEN bool redirecting(void);
 /* Whether this program only looks at what is there. */
 HIDDEN bool only_looks(void);
+/* Whether no other component will ever come: what is not there, nobody makes. */
+HIDDEN bool is_alone(void);
 /* The component that this program is one of; NULL: none, and nothing is redirected. */
 HIDDEN const char *component(void);
 /* Whether `path`, relative to the folder `at` (or AT_FDCWD), matches a rule. A folder that is not there matches none. */

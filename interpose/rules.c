@@ -98,6 +98,11 @@ bool only_looks(void) {
   return looks && *looks;
 }
 
+bool is_alone(void) {
+  const char *alone = getenv("THALWEG_REDIRECT_ALONE");
+  return alone && *alone;
+}
+
 const char *component(void) { return own_component; }
 
 /* A pattern without a slash is one of names; one that begins with a slash, of absolute paths; any other, of their ends. */

@@ -83,7 +83,7 @@ session_t *session_hold(const matched_t *file, wish_t wish) {
   if (joined) return joined;
   session_t *made = calloc(1, sizeof *made);
   thalweg_opened opened;
-  uint32_t flags = (wish.turn ? 0 : THALWEG_OPEN_GLANCE) | (wish.at_once ? THALWEG_OPEN_AT_ONCE : 0) |
+  uint32_t flags = (wish.turn ? 0 : THALWEG_OPEN_GLANCE) | (wish.at_once || is_alone() ? THALWEG_OPEN_AT_ONCE : 0) |
                    (wish.warm && file->replays ? THALWEG_OPEN_WARM : 0);
   if (!made || service_open(file, access, flags, &opened) < 0) {
     free(made);

@@ -10,6 +10,7 @@ struct request {
   int number, variable;
   ask_t ask;
   bool done; /* its values are where they belong already */
+  bool told; /* that some do not fit, when it was posted */
   offset_t buffered;
   request_t *part; /* more values under the same number */
   offset_t coordinates[]; /* start, count, stride and map */
@@ -75,7 +76,18 @@ offset_t request_values(file_t *file, int number, const ask_t *ask) {
   return values;
 }
 
-int request_do(file_t *file, int number, const ask_t *ask) {
+/* Whether `count` values fit into the file. */
+static bool fit(convert_t *convert, const char *values, offset_t count, size_t each, const void *fill) {
+  enum { AT_ONCE = 512 };
+  char scratch[AT_ONCE * 8];
+  bool all = true;
+  for (offset_t n = 0; n < count; n += AT_ONCE)
+    all &= convert(values + n * (offset_t)each, scratch, (size_t)(count - n < AT_ONCE ? count - n : AT_ONCE), fill);
+  return all;
+}
+
+/* Does what is asked, or only finds out whether all values fit. */
+static int go_through(file_t *file, int number, const ask_t *ask, bool only_look) {
   const variable_t *v = variable_of(file, number);
   if (!v) return NC_ENOTVAR;
   int room = v->dims + 1; // a scalar has no dimensions, and an array has one element
@@ -94,8 +106,8 @@ int request_do(file_t *file, int number, const ask_t *ask) {
     at[d] = 0;
   }
   if (values == 0) return NC_NOERR;
-  char *base = file_at(file, first, last - first, true);
-  if (!base) return NC_EFILE;
+  char *base = only_look ? NULL : file_at(file, first, last - first, true);
+  if (!base && !only_look) return NC_EFILE;
   convert_t *convert = ask->put ? into_file(ask->memory, v->type, file->before_cdf5)
                                 : out_of_file(v->type, ask->memory, file->before_cdf5);
   if (!convert) return NC_ECHAR;
@@ -106,21 +118,31 @@ int request_do(file_t *file, int number, const ask_t *ask) {
   while (outer > 0 && in_file[outer - 1] == run * size && in_memory[outer - 1] == run * memory_size) run *= count[--outer];
   bool all = true;
   char *memory = ask->values;
-  for (;;) {
-    all &= ask->put ? convert(memory, base, (size_t)run, fill) : convert(base, memory, (size_t)run, fill);
+  for (offset_t place = 0;;) {
+    all &= only_look ? fit(convert, memory, run, (size_t)memory_size, fill)
+           : ask->put ? convert(memory, base + place, (size_t)run, fill)
+                      : convert(base + place, memory, (size_t)run, fill);
     int d = outer - 1;
     for (; d >= 0; d--) {
-      base += in_file[d];
+      place += in_file[d];
       memory += in_memory[d];
       if (++at[d] < count[d]) break;
-      base -= in_file[d] * count[d];
+      place -= in_file[d] * count[d];
       memory -= in_memory[d] * count[d];
       at[d] = 0;
     }
     if (d < 0) break;
   }
-  if (ask->put && v->record) file_has_records(file, start[0] + (count[0] - 1) * stride[0] + 1);
+  if (ask->put && v->record && !only_look) file_has_records(file, start[0] + (count[0] - 1) * stride[0] + 1);
   return all ? NC_NOERR : NC_ERANGE;
+}
+
+int request_do(file_t *file, int number, const ask_t *ask) { return go_through(file, number, ask, false); }
+
+/* A put that is waited for tells of values that do not fit when it is posted. */
+static int told_at_post(file_t *file, int number, const ask_t *ask) {
+  bool fits = !ask->put || always_fit(ask->memory, variable_of(file, number)->type, file->before_cdf5);
+  return fits ? NC_NOERR : go_through(file, number, ask, true);
 }
 
 /* A copy of the values, as far as they lie apart: what stands behind them in the program's memory may change at once. */
@@ -167,7 +189,8 @@ static int make(file_t *file, int number, const ask_t *ask, request_t **result) 
   made->ask.stride = stride;
   made->ask.whole = made->ask.one = false;
   if (ask->map) made->ask.map = memcpy(map, ask->map, dims * sizeof *map);
-  int wrong = ask->buffered ? buffer(file, made, request_values(file, number, &made->ask)) : NC_NOERR;
+  int wrong = ask->buffered ? buffer(file, made, request_values(file, number, &made->ask)) : told_at_post(file, number, &made->ask);
+  made->told = wrong == NC_ERANGE;
   if (wrong && wrong != NC_ERANGE) {
     free(made);
     return wrong;
@@ -272,7 +295,7 @@ static int finish(file_t *file, request_t **place, bool cancel) {
   *place = first->next;
   while (request) {
     int one = cancel || request->done ? NC_NOERR : request_do(file, request->variable, &request->ask);
-    if (!result) result = one;
+    if (!result && !(one == NC_ERANGE && request->told)) result = one;
     request = request->part;
   }
   flexible_end(file, &first->ask, !cancel);

@@ -66,7 +66,7 @@ class Coupling(BaseModel):
     components : dict of str to str
         A pattern for each component, of the name of its program, of its script, or of one of its first arguments.
         Programs that match none are left alone. Empty: each program is a component that is called as its program or
-        script.
+        script. One alone waits for no file: what is not there, nobody makes.
     files : list of FileRule
         The files that are redirected; all others are left alone.
     """
