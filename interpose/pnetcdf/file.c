@@ -88,6 +88,7 @@ void file_opened(int id, session_t *session, bool writable, bool made, mpi_t com
   open_files[id] = file;
   if (!made) file_defined(file);
   file->headed = !made;
+  if (!writable) holes_learn(file);
 }
 
 static ino_t content_of(const file_t *file) {
@@ -253,6 +254,7 @@ int file_closed(file_t *file) {
   NC_REAL(MPI_Comm_free, int (*)(mpi_t *));
   keep(file);
   forget_variables(file);
+  written_forget(file);
   if (file->comm) real_MPI_Comm_free(&file->comm);
   requests_forget(file);
   open_files[file->id] = NULL;

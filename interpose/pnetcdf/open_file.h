@@ -30,6 +30,15 @@ typedef struct {
   uint64_t fill; /* what stands for a number that does not fit, as its type has it */
 } variable_t;
 
+/* What was written of a file by this process, and, of one that it only reads, what by nobody. */
+typedef struct {
+  bool unknown;
+  thalweg_box *parts, *holes;
+  size_t count, room, hole_count;
+  int *last; /* of each variable, its last part; -1: none */
+  size_t last_count;
+} written_t;
+
 typedef struct request request_t;
 
 typedef struct file {
@@ -49,6 +58,7 @@ typedef struct file {
   request_t *requests;
   int next_put, next_get;
   offset_t attached, used; /* the buffer of bput */
+  written_t written;
 } file_t;
 
 /* ---- file.c */
@@ -117,6 +127,21 @@ HIDDEN int requests_cancel(file_t *file, int count, int *numbers, int *statuses)
 HIDDEN int requests_pending(const file_t *file);
 HIDDEN void requests_forget(file_t *file);
 HIDDEN int bputs_pending(const file_t *file);
+
+/* ---- written.c: what was put into a file, and what nobody put into one that is read */
+
+HIDDEN void written_add(file_t *file, int variable, const offset_t *start, const offset_t *count, const offset_t *stride);
+/* A whole record was written. */
+HIDDEN void written_record(file_t *file, int variable, offset_t record);
+/* Something was written, nobody knows what. */
+HIDDEN void written_unknown(file_t *file);
+/* Tells the service. */
+HIDDEN void written_tell(file_t *file);
+HIDDEN void written_forget(file_t *file);
+/* Asks the service what nobody has written. */
+HIDDEN void holes_learn(file_t *file);
+/* Whether some of this was written by nobody; it is said then, to the other components too. */
+HIDDEN bool hole_met(file_t *file, int variable, const offset_t *start, const offset_t *count, const offset_t *stride);
 
 /* ---- at_once.c: requests that are done before the call returns */
 

@@ -106,6 +106,7 @@ static int go_through(file_t *file, int number, const ask_t *ask, bool only_look
     at[d] = 0;
   }
   if (values == 0) return NC_NOERR;
+  if (!ask->put && hole_met(file, number, start, count, stride)) return NC_EFILE;
   char *base = only_look ? NULL : file_at(file, first, last - first, true);
   if (!base && !only_look) return NC_EFILE;
   convert_t *convert = ask->put ? into_file(ask->memory, v->type, file->before_cdf5)
@@ -133,7 +134,10 @@ static int go_through(file_t *file, int number, const ask_t *ask, bool only_look
     }
     if (d < 0) break;
   }
-  if (ask->put && v->record && !only_look) file_has_records(file, start[0] + (count[0] - 1) * stride[0] + 1);
+  if (ask->put && !only_look) {
+    written_add(file, number, start, count, stride);
+    if (v->record) file_has_records(file, start[0] + (count[0] - 1) * stride[0] + 1);
+  }
   return all ? NC_NOERR : NC_ERANGE;
 }
 
