@@ -185,9 +185,11 @@ static int wait_for(file_t *file, bool collective, int count, int *numbers, int 
   int wrong = file->defining ? NC_EINDEFINE : mode_check(file, collective);
   if (wrong) return wrong;
   // What other processes put in this call, or before it, can be got behind it, and all know how many records there are.
-  int puts = requests_wait_puts(file, count, numbers, statuses);
+  int all = requests_counted(file, count, statuses), puts = requests_wait_puts(file, count, numbers, statuses);
+  if (all) requests_wait_puts(file, all, NULL, NULL);
   if (collective && file->writable) file_together(file);
   int gets = requests_wait_gets(file, count, numbers, statuses);
+  if (all) requests_wait_gets(file, all, NULL, NULL);
   if (collective && file->writable) file_together(file); // and nobody puts again before all have got
   return puts ? puts : gets;
 }

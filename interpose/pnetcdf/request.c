@@ -143,12 +143,6 @@ static int go_through(file_t *file, int number, const ask_t *ask, bool only_look
 
 int request_do(file_t *file, int number, const ask_t *ask) { return go_through(file, number, ask, false); }
 
-/* A put that is waited for tells of values that do not fit when it is posted. */
-static int told_at_post(file_t *file, int number, const ask_t *ask) {
-  bool fits = !ask->put || always_fit(ask->memory, variable_of(file, number)->type, file->before_cdf5);
-  return fits ? NC_NOERR : go_through(file, number, ask, true);
-}
-
 /* A copy of the values, as far as they lie apart: what stands behind them in the program's memory may change at once. */
 static int copy_values(const variable_t *v, ask_t *ask) {
   offset_t last = 0, values = 1;
@@ -161,6 +155,20 @@ static int copy_values(const variable_t *v, ask_t *ask) {
   if (!copy) return NC_ENOMEM;
   ask->values = ask->packed = memcpy(copy, ask->values, bytes);
   return NC_NOERR;
+}
+
+/*
+ * A put that is waited for tells of values that do not fit when it is posted. The library has converted them by then, or, where
+ * they are few, swapped them in a copy, so that they may be temporary: the Fortran interfaces and their users count on it.
+ */
+static int prepare(file_t *file, request_t *request, offset_t values) {
+  enum { COPIED = 8192 };
+  ask_t *ask = &request->ask;
+  const variable_t *v = variable_of(file, request->variable);
+  bool fits = always_fit(ask->memory, v->type, file->before_cdf5);
+  if (!ask->put || ask->packed || (fits && values * (offset_t)memory_bytes(ask->memory) > COPIED)) return NC_NOERR;
+  int wrong = copy_values(v, ask);
+  return wrong || fits ? wrong : go_through(file, request->variable, ask, true);
 }
 
 /* Buffered values go where they belong now; while the file is being defined there is no such place, and they are copied. */
@@ -193,9 +201,11 @@ static int make(file_t *file, int number, const ask_t *ask, request_t **result) 
   made->ask.stride = stride;
   made->ask.whole = made->ask.one = false;
   if (ask->map) made->ask.map = memcpy(map, ask->map, dims * sizeof *map);
-  int wrong = ask->buffered ? buffer(file, made, request_values(file, number, &made->ask)) : told_at_post(file, number, &made->ask);
+  offset_t values = request_values(file, number, &made->ask);
+  int wrong = ask->buffered ? buffer(file, made, values) : prepare(file, made, values);
   made->told = wrong == NC_ERANGE;
   if (wrong && wrong != NC_ERANGE) {
+    if (made->ask.packed != ask->packed) free(made->ask.packed);
     free(made);
     return wrong;
   }
@@ -203,11 +213,16 @@ static int make(file_t *file, int number, const ask_t *ask, request_t **result) 
   return wrong;
 }
 
+static kind_t *kind_of(file_t *file, const request_t *request) { return request->ask.put ? &file->puts : &file->gets; }
+
+/* Numbered as the library does: puts are even and gets are odd, from the lowest on when none of the kind is left. */
 static void append(file_t *file, request_t *request, int *id) {
-  request->number = request->ask.put ? (file->next_put += 2) - 2 : (file->next_get += 2) - 2;
-  request_t **place = &file->requests; // in the order in which they came
-  while (*place) place = &(*place)->next;
-  *place = request;
+  kind_t *kind = kind_of(file, request);
+  request->number = kind->pending++ > 0 ? kind->last + 2 : request->ask.put ? 0 : 1;
+  kind->last = request->number;
+  if (!file->requests) file->end = &file->requests;
+  *file->end = request; // in the order in which they came
+  file->end = &request->next;
   if (id) *id = request->number;
 }
 
@@ -227,8 +242,8 @@ int request_post(file_t *file, int number, ask_t ask, int *id) {
   return wrong;
 }
 
-static int check_many(file_t *file, int number, int many, offset_t *const *starts, offset_t *const *counts, ask_t each,
-                      offset_t *values) {
+int request_check_many(file_t *file, int number, int many, offset_t *const *starts, offset_t *const *counts, ask_t each,
+                       offset_t *values) {
   each.whole = true;
   int wrong = request_check(file, number, &each);
   if (wrong || many == 0) return wrong;
@@ -263,7 +278,7 @@ int request_post_many(file_t *file, int number, int many, offset_t *const *start
   offset_t values = 0;
   if (id) *id = -1;
   if (file->defining) file_defined(file); // as far as it is
-  int result = check_many(file, number, many, starts, counts, ask, &values);
+  int result = request_check_many(file, number, many, starts, counts, ask, &values);
   if (result || many == 0 || flexible_empty(&ask)) return result;
   if (ask.flexible) result = flexible_begin(file, number, values, &ask);
   if (result || values == 0) return result;
@@ -297,6 +312,8 @@ static int finish(file_t *file, request_t **place, bool cancel) {
   int result = NC_NOERR;
   request_t *first = *place, *request = first;
   *place = first->next;
+  if (!first->next) file->end = place;
+  kind_of(file, first)->pending--;
   while (request) {
     int one = cancel || request->done ? NC_NOERR : request_do(file, request->variable, &request->ask);
     if (!result && !(one == NC_ERANGE && request->told)) result = one;
@@ -355,17 +372,21 @@ int requests_wait_gets(file_t *file, int count, int *numbers, int *statuses) {
   return finish_some(file, count, numbers, statuses, false, false);
 }
 
+/* Waiting for as many as there are is waiting for all, whatever their numbers: Fortran programs do not get one where values did
+   not fit, and still wait for it. */
+int requests_counted(const file_t *file, int count, bool with_statuses) {
+  int puts = file->puts.pending, gets = file->gets.pending;
+  if (count <= 0 || (puts > 0 && gets > 0 && with_statuses) || count != puts + gets) return 0;
+  return ALL;
+}
+
 int requests_cancel(file_t *file, int count, int *numbers, int *statuses) {
   int puts = finish_some(file, count, numbers, statuses, true, true);
   int gets = finish_some(file, count, numbers, statuses, false, true);
   return puts ? puts : gets;
 }
 
-int requests_pending(const file_t *file) {
-  int count = 0;
-  for (const request_t *r = file->requests; r; r = r->next) count++;
-  return count;
-}
+int requests_pending(const file_t *file) { return file->puts.pending + file->gets.pending; }
 
 int bputs_pending(const file_t *file) {
   int count = 0;
