@@ -111,3 +111,29 @@ def test_a_command_that_does_not_exist_is_refused(coupled):
         2,
         "thalweg: error: redirect: 'no-such-program' cannot be started: No such file or directory\n",
     )
+
+
+def test_no_file_is_made_beyond_the_limit_of_memory(coupled, program):
+    fill = """
+import errno
+for n in range(10):
+    try:
+        with open(f"step{n}.nc", "wb") as file:
+            file.write(bytes(1 << 20))
+    except OSError as error:
+        print(n, errno.errorcode[error.errno])
+        break
+"""
+    limited = 'memory_limit_bytes = 4_000_000\n[[files]]\nmatch = "*.nc"\n'
+    done = coupled(limited, *program("writer.py", fill))
+    assert done.stdout == "4 ENOSPC\n"
+    assert "redirected files take 4 MiB of 3.81 MiB" in done.stderr
+
+
+def test_a_component_alone_is_told_at_once_what_is_not_there(coupled, program):
+    read = "try: open('step.nc')\nexcept FileNotFoundError as error: print(error.strerror)"
+    rules = 'deadline_s = 60\ncomponents.reader = "reader.py"\n[[files]]\nmatch = "*.nc"\n'
+    begin = time.monotonic()
+    done = coupled(rules, *program("reader.py", read))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "No such file or directory\n", "")
+    assert time.monotonic() - begin < 40, "nobody waits for the deadline"

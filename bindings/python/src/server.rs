@@ -30,7 +30,7 @@ impl Server {
     #[new]
     #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (*, memory_limit_bytes=None, when_full="block", socket=None, listen=None, token=None,
-        replica_limit_bytes=None, spill=None, workers=None, stream_folder=None, stream_memory_bytes=None))]
+        replica_limit_bytes=None, spill=None, workers=None, stream_folder=None, stream_memory_bytes=None, file_memory_bytes=None))]
     fn new(
         py: Python<'_>,
         memory_limit_bytes: Option<u64>,
@@ -43,6 +43,7 @@ impl Server {
         workers: Option<usize>,
         stream_folder: Option<PathBuf>,
         stream_memory_bytes: Option<u64>,
+        file_memory_bytes: Option<u64>,
     ) -> PyResult<Server> {
         let when_full = match when_full {
             "block" => WhenFull::Block,
@@ -66,6 +67,7 @@ impl Server {
             workers,
             streams: stream_folder,
             stream_memory: stream_memory_bytes.map(Bytes),
+            file_memory: file_memory_bytes.map(Bytes),
         };
         let server = py.detach(|| thalweg::Server::start(settings)).map_err(raised)?;
         let (address, tcp_address) = (server.address().to_string(), server.tcp_address().map(str::to_string));

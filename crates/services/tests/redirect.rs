@@ -3,7 +3,7 @@
 
 use thalweg_foundation::array::Region;
 use thalweg_foundation::base::{Name, PeerId};
-use thalweg_foundation::{Kind, Nanos};
+use thalweg_foundation::{Bytes, Kind, Nanos};
 use thalweg_services::redirect::core::{Config, Input, Output, Redirect};
 use thalweg_services::redirect::message::{Access, Hole, Reply, Request, Wrote};
 use thalweg_services::redirect::{Mode, Rule};
@@ -345,7 +345,7 @@ fn what_is_to_be_a_file_too_is_saved_when_its_last_writer_has_closed() {
 
 #[test]
 fn limits_are_refused_with_what_was_met() {
-    let config = Config { files: 1, openings: 2 };
+    let config = Config { files: 1, openings: 2, ..Config::default() };
     let mut bench = Bench { core: Redirect::new(config), ..Bench::new(&[]) };
     let one = bench.join(1, "one");
     bench.open(one, NEW);
@@ -476,4 +476,34 @@ fn a_component_that_cannot_go_on_fails_those_it_exchanges_files_with() {
     assert_eq!(bench.failed(waits).0, Kind::Gone);
     let next = bench.open(writer, NEW);
     assert!(bench.failed(next).1.contains("component \"reader\" failed: nobody wrote rain"));
+}
+
+#[test]
+fn no_file_is_made_beyond_the_limit_of_memory() {
+    let config = Config { memory: Bytes(1 << 20), ..Config::default() };
+    let mut bench = Bench { core: Redirect::new(config), ..Bench::new(&[]) };
+    let (writer, reader) = (bench.join(1, "model"), bench.join(2, "reader"));
+    let content = bench.visit(writer, NEW);
+    assert!(bench.out.contains(&Output::Measure { content }));
+    bench.core.step(bench.now, Input::Used(Bytes(1 << 20)), &mut bench.out);
+    let more = bench.open(writer, NEW);
+    let (kind, said) = bench.failed(more);
+    assert_eq!(kind, Kind::Full);
+    assert!(said.contains("redirected files take 1 MiB of 1 MiB"), "{said}");
+    assert_eq!(bench.visit(reader, Access::Read), content, "what is there can be read");
+    bench.core.step(bench.now, Input::Used(Bytes(0)), &mut bench.out);
+    bench.visit(writer, NEW);
+}
+
+#[test]
+fn a_file_that_could_not_be_made_is_not_there_and_nobody_has_it_open() {
+    let mut bench = Bench::new(&[]);
+    let (writer, reader) = (bench.join(1, "model"), bench.join(2, "reader"));
+    let waits = bench.open(reader, Access::Read);
+    let made = bench.open(writer, NEW);
+    let content = bench.opened(made).1;
+    bench.core.step(bench.now, Input::Unmade(content), &mut bench.out);
+    assert_eq!(bench.answer(waits), None);
+    let content = bench.visit(writer, NEW);
+    assert_eq!(bench.opened(waits).1, content);
 }

@@ -71,6 +71,9 @@ def serve(
     stream_memory: Annotated[
         str | None, typer.Option("--stream-memory", metavar="SIZE", help="Most memory for events that rest in it.")
     ] = None,
+    file_memory: Annotated[
+        str | None, typer.Option("--file-memory", metavar="SIZE", help="Most memory for redirected files.")
+    ] = None,
     json_path: JsonOption = None,
 ) -> None:
     """Serve staged data and streams until interrupted; prints the address that clients need.
@@ -101,9 +104,8 @@ def serve(
         raise ConfigError("serve: --spill and --spill-limit belong together; give both, or neither")
     if spill is not None and not Path(spill).is_dir():
         raise ConfigError(f"serve: --spill {spill}: there is no such folder")
-    limit, replicas, spilled, held = (
-        parse_size(text) if text else None for text in (memory_limit, replica_limit, spill_limit, stream_memory)
-    )
+    sizes = (memory_limit, replica_limit, spill_limit, stream_memory, file_memory)
+    limit, replicas, spilled, held, files = (parse_size(text) if text else None for text in sizes)
     if streams is not None:
         streams = str(Path(streams).absolute())
     if socket is not None and not socket.startswith("@"):
@@ -122,6 +124,7 @@ def serve(
         workers=workers,
         stream_folder=streams,
         stream_memory_bytes=held,
+        file_memory_bytes=files,
     ) as server:
         row = {
             "address": server.address,
@@ -134,6 +137,7 @@ def serve(
             "workers": workers,
             "stream_folder": streams,
             "stream_memory_bytes": held,
+            "file_memory_bytes": files,
         }
         with _interruption() as interrupted:
             output.write([row], limits={}, one_line=True)

@@ -71,6 +71,9 @@ class Coupling(BaseModel):
         A pattern for each component, of the name of its program, of its script, or of one of its first arguments.
         Programs that match none are left alone. Empty: each program is a component that is called as its program or
         script. One alone waits for no file: what is not there, nobody makes.
+    memory_limit_bytes : int, optional
+        The most memory that redirected files take, beyond which none is made: opening it fails as on a full disk.
+        Default: three quarters of what is available. A server that stays has its own.
     files : list of FileRule
         The files that are redirected; all others are left alone.
     """
@@ -79,6 +82,7 @@ class Coupling(BaseModel):
 
     deadline_s: Annotated[float, Field(gt=0, le=1e6)] = 60.0
     components: dict[Name, Text] = {}
+    memory_limit_bytes: Annotated[int, Field(gt=0, lt=1 << 63)] | None = None
     files: tuple[FileRule, ...]
 
     @model_validator(mode="after")

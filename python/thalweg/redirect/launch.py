@@ -100,7 +100,7 @@ def launch(
         environment |= {"THALWEG_REDIRECT_LOOK": "1", "THALWEG_REDIRECT_COMPONENT": _LOOKER}
     if service is not None:
         return _run(parts, names, {**environment, "THALWEG_REDIRECT": service}, coupling, service, name)
-    server = Server()
+    server = Server(file_memory_bytes=coupling.memory_limit_bytes)
     unsaved: list[str] = []
     try:
         outcomes = _run(

@@ -41,6 +41,8 @@ class Server:
         started with this folder. Default: there is none, and topics rest in memory.
     stream_memory_bytes : int, optional
         The most memory for events that rest in memory. Default: a quarter of what is available.
+    file_memory_bytes : int, optional
+        The most memory for redirected files, beyond which none is made. Default: three quarters of what is available.
 
     Raises
     ------
@@ -71,6 +73,7 @@ class Server:
         workers: int | None = None,
         stream_folder: str | Path | None = None,
         stream_memory_bytes: int | None = None,
+        file_memory_bytes: int | None = None,
     ) -> None:
         numbers = {
             "memory_limit_bytes": memory_limit_bytes,
@@ -78,6 +81,7 @@ class Server:
             "spill": None if spill is None else spill[1],
             "workers": workers,
             "stream_memory_bytes": stream_memory_bytes,
+            "file_memory_bytes": file_memory_bytes,
         }
         for name, number in numbers.items():
             if number is not None and not 0 <= number < 1 << 63:
@@ -93,6 +97,7 @@ class Server:
             workers=workers,
             stream_folder=None if stream_folder is None else str(stream_folder),
             stream_memory_bytes=stream_memory_bytes,
+            file_memory_bytes=file_memory_bytes,
         )
 
     @property

@@ -50,6 +50,8 @@ pub struct Settings {
     pub streams: Option<PathBuf>,
     /// The most memory for events that rest in it; none: a quarter of what is available.
     pub stream_memory: Option<Bytes>,
+    /// The most memory of redirected files, beyond which none is made; none: three quarters of what is available.
+    pub file_memory: Option<Bytes>,
     /// The most threads that reorganise, reduce and move data; none: one for each core, at most 4.
     pub workers: Option<usize>,
 }
@@ -134,7 +136,10 @@ impl Server {
         let (staging_in, staging) = node::start("thalweg-server", host.clone())?;
         let streams = Arc::new(streams::Streams::new(streams)?);
         let (streams_in, stream) = node::start("thalweg-streams", streams.clone())?;
-        let redirect = redirected::driver::Host::start(redirected::core::Config::default())?;
+        let redirect = redirected::driver::Host::start(redirected::core::Config {
+            memory: settings.file_memory.unwrap_or_else(|| Bytes(available().0 / 4 * 3)),
+            ..redirected::core::Config::default()
+        })?;
         let (redirect_in, redirecting) = node::start("thalweg-redirect", redirect.clone())?;
         let door = door::Door::open(listener, staging_in, streams_in, redirect_in)?;
         let threads = vec![staging, stream, redirecting];

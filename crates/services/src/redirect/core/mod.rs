@@ -11,6 +11,7 @@ pub use state::{Config, Redirect};
 
 use super::message::{Reply, Request};
 use thalweg_foundation::base::{Name, PeerId};
+use thalweg_foundation::Bytes;
 
 /// What happens to the service.
 #[derive(Clone, Debug)]
@@ -37,6 +38,10 @@ pub enum Input {
         /// What.
         body: Request,
     },
+    /// A content that was to be made could not be.
+    Unmade(u64),
+    /// So many bytes are in contents.
+    Used(Bytes),
     /// Time has passed.
     Tick,
 }
@@ -59,6 +64,11 @@ pub enum Output {
         content: u64,
         /// One that was retired of this kind will do.
         kind: Option<String>,
+    },
+    /// Find out how large this content is: nobody writes it any more.
+    Measure {
+        /// Its number.
+        content: u64,
     },
     /// Nobody can open this content any more; who has it open keeps it.
     Drop {

@@ -8,7 +8,7 @@ use super::written::Written;
 use super::{Input, Output};
 use std::collections::BTreeMap;
 use thalweg_foundation::base::{Name, PeerId};
-use thalweg_foundation::{Error, Kind, Nanos, Result};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 
 /// Limits of the service.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +17,13 @@ pub struct Config {
     pub files: usize,
     /// The most files that a process has open, or waits for.
     pub openings: usize,
+    /// The most memory of files, beyond which none is made.
+    pub memory: Bytes,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { files: 1 << 20, openings: 1 << 16 }
+        Config { files: 1 << 20, openings: 1 << 16, memory: Bytes(u64::MAX) }
     }
 }
 
@@ -66,6 +68,7 @@ pub struct Redirect {
     /// In the order in which they came.
     waits: BTreeMap<u64, Wait>,
     next: u64,
+    used: Bytes,
 }
 
 impl Redirect {
@@ -94,6 +97,8 @@ impl Redirect {
                     out.push(Output::Send { to: from, id, reply });
                 }
             }
+            Input::Unmade(content) => self.unmade(content, out),
+            Input::Used(bytes) => self.used = bytes,
             Input::Tick => self.late(now, out),
         }
     }
@@ -290,6 +295,9 @@ impl Redirect {
         // Who reads what was there keeps it; only the processes of one component make a file together.
         let anew = matches!(asked.access, Access::Create { truncate: true, .. });
         if !existed || anew && !file.is_written_by(&component) {
+            if self.used >= self.config.memory {
+                return Err(full(&place.1, self.used, self.config.memory));
+            }
             let before = file.content.replace(Content { number, written: Written::default() });
             out.extend(before.map(|content| Output::Drop { content: content.number }));
             file.failed = None;
@@ -311,6 +319,20 @@ impl Redirect {
         Ok(Reply::Opened { opened, content, existed })
     }
 
+    /// There is no memory for a content: who was to have it open, has it not.
+    fn unmade(&mut self, content: u64, out: &mut Vec<Output>) {
+        let is_it = |file: &File| file.content.as_ref().is_some_and(|known| known.number == content);
+        let Some((place, file)) = self.files.iter_mut().find(|(_, file)| is_it(file)) else { return };
+        let place = place.clone();
+        file.content = None;
+        for (opened, opening) in std::mem::take(&mut file.openings) {
+            if let Some(peer) = self.peers.get_mut(&opening.peer) {
+                peer.opened.remove(&opened);
+            }
+        }
+        self.changed(&place, out);
+    }
+
     fn close(&mut self, place: &Place, opened: u64, out: &mut Vec<Output>) {
         let Some(file) = self.files.get_mut(place) else { return };
         let Some(opening) = file.openings.remove(&opened) else { return };
@@ -318,6 +340,9 @@ impl Redirect {
         if let (true, Some(content)) = (opening.access.writes(), &mut file.content) {
             if !opening.told {
                 content.written.unknown();
+            }
+            if last {
+                out.push(Output::Measure { content: content.number });
             }
             if last && file.rule.mode == Mode::Both {
                 out.push(Output::Save { content: content.number, path: place.1.clone() });
@@ -415,6 +440,14 @@ impl Redirect {
             }
         }
     }
+}
+
+fn full(path: &str, used: Bytes, limit: Bytes) -> Error {
+    let detail = format!(
+        "no room for {path:?}: redirected files take {used} of {limit}; remove files that have been read, give them turns, \
+         after which their memory is free again, or raise the limit"
+    );
+    Error::new(Kind::Full, "redirect.open", detail)
 }
 
 fn not_open(operation: &'static str, opened: u64) -> Error {

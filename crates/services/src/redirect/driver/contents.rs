@@ -15,10 +15,20 @@ const RETIRED_MAX: usize = 256;
 #[derive(Debug, Default)]
 struct State {
     open: BTreeMap<u64, Arc<File>>,
+    /// How large they were when they were last measured.
+    sizes: BTreeMap<u64, u64>,
+    used: u64,
     /// By kind; the newest is at the end.
     retired: BTreeMap<String, Vec<(Arc<File>, Bytes)>>,
     retired_bytes: u64,
     retired_count: usize,
+}
+
+impl State {
+    fn taken(&mut self, number: u64) -> Option<Arc<File>> {
+        self.used -= self.sizes.remove(&number).unwrap_or(0);
+        self.open.remove(&number)
+    }
 }
 
 /// The contents that can be opened, and some of earlier files, whose memory is at hand.
@@ -51,7 +61,7 @@ impl Contents {
     /// Keeps one for the next file of its kind, within a quarter of the memory that is there.
     pub fn retire(&self, number: u64, kind: String) {
         let mut state = self.state();
-        let Some(content) = state.open.remove(&number) else { return };
+        let Some(content) = state.taken(number) else { return };
         let Ok(bytes) = content.metadata().map(|found| found.len()) else { return };
         let fits = state.retired_bytes.saturating_add(bytes) <= available().0 / 4;
         if fits && state.retired_count < RETIRED_MAX && rustix::fs::fchmod(&*content, NOT_MADE).is_ok() {
@@ -74,6 +84,22 @@ impl Contents {
 
     /// Lets go of one.
     pub fn drop(&self, number: u64) {
-        self.state().open.remove(&number);
+        self.state().taken(number);
+    }
+
+    /// Finds out how large one is.
+    pub fn measure(&self, number: u64) {
+        let mut state = self.state();
+        let Some(bytes) = state.open.get(&number).and_then(|content| Some(content.metadata().ok()?.len()))
+        else {
+            return;
+        };
+        let before = state.sizes.insert(number, bytes).unwrap_or(0);
+        state.used = state.used - before + bytes;
+    }
+
+    /// What all take that were measured.
+    pub fn used(&self) -> Bytes {
+        Bytes(self.state().used)
     }
 }

@@ -88,6 +88,7 @@ impl Host {
 
     fn step(&self, state: &mut State, input: Input) {
         let mut out = Vec::new();
+        state.core.step(now(), Input::Used(self.contents.used()), &mut out);
         state.core.step(now(), input, &mut out);
         let mut failed = BTreeMap::new();
         for output in out {
@@ -97,6 +98,7 @@ impl Host {
                         failed.insert(content, e);
                     }
                 }
+                Output::Measure { content } => self.contents.measure(content),
                 Output::Drop { content } => self.contents.drop(content),
                 Output::Retire { content, kind } => self.contents.retire(content, kind),
                 Output::Save { content, path } => {
@@ -106,8 +108,8 @@ impl Host {
                 }
                 Output::Send { to, id, reply } => {
                     let reply = match reply {
-                        Reply::Opened { content, .. } if failed.contains_key(&content) => {
-                            failed.remove(&content).map_or(reply, Reply::Failed)
+                        Reply::Opened { content, .. } => {
+                            failed.get(&content).cloned().map_or(reply, Reply::Failed)
                         }
                         reply => reply,
                     };
@@ -118,6 +120,9 @@ impl Host {
                     }
                 }
             }
+        }
+        for content in failed.into_keys() {
+            self.step(state, Input::Unmade(content));
         }
     }
 
