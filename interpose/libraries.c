@@ -9,49 +9,63 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* What this thread's outermost library call is about. */
+/* What this thread's outermost library call is about: of its file there is a session as soon as it is met. */
 static __thread struct {
   int depth;
-  bool creates;
+  bool creates, named;
   int refused;
-  char path[PATH_BYTES];
+  uint32_t access;
+  session_t *session;
+  matched_t file;
 } opening;
 
 bool library_opens(void) { return opening.depth > 0; }
 bool library_creates(void) { return opening.depth > 0 && opening.creates; }
-int library_refused(const char *path) {
-  return opening.depth > 0 && strcmp(opening.path, path) == 0 ? opening.refused : 0;
+
+static void announce(const char *path, uint32_t access) {
+  if (opening.depth++ > 0) return;
+  opening.creates = access > THALWEG_ACCESS_UPDATE;
+  opening.refused = 0;
+  opening.access = access;
+  opening.session = NULL;
+  opening.named = matches(AT_FDCWD, path, &opening.file);
+}
+
+static void begin(bool warm) {
+  opening.session = session_hold(&opening.file, (wish_t){.access = opening.access, .turn = true, .warm = warm});
+  if (!opening.session) opening.refused = errno;
+}
+
+int library_meets(const char *path, bool makes) {
+  if (opening.depth == 0 || !opening.named || strcmp(opening.file.path, path) != 0) return 0;
+  if (!opening.session && !opening.refused) begin(false);
+  // A library that must not make the file anew looks whether it is there, and then sees it.
+  if (opening.session || (opening.refused == EEXIST && !makes)) return 0;
+  errno = opening.refused;
+  return -1;
 }
 
 session_t *library_begins(const char *path, uint32_t access, bool warm) {
-  matched_t file;
-  session_t *session = NULL;
-  if (opening.depth++ == 0) {
-    opening.creates = access > THALWEG_ACCESS_UPDATE;
-    opening.refused = 0;
-    *opening.path = '\0';
-    if (matches(AT_FDCWD, path, &file)) {
-      memcpy(opening.path, file.path, sizeof opening.path);
-      session = session_hold(&file, (wish_t){.access = access, .turn = true, .warm = warm});
-      if (!session) opening.refused = errno;
-    }
-  }
-  return session;
+  announce(path, access);
+  if (opening.depth > 1 || !opening.named) return NULL;
+  begin(warm);
+  return opening.session;
 }
 
 void library_goes_on(void) { opening.depth--; }
 
-static void end(session_t *session) {
+/* The library has opened the file, or not: a library that keeps it in its own memory has met none. */
+static void end(void) {
   int why = errno;
-  if (session) session_release(session);
   library_goes_on();
+  if (opening.depth == 0 && opening.session) session_release(opening.session);
   errno = why;
 }
 
-#define OPENING(access, call)             \
-  session_t *session = library_begins(path, access, false); \
-  int result = call;                      \
-  end(session);                           \
+#define OPENING(access, call) \
+  announce(path, access);     \
+  __typeof__(call) result = call; \
+  end();                      \
   return result
 
 /* The flags of netCDF and of PnetCDF. */
@@ -106,16 +120,10 @@ typedef int64_t hid_t;
 
 hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t access) {
   LIBRARY(H5Fcreate, hid_t(*)(const char *, unsigned, hid_t, hid_t));
-  session_t *session = library_begins(path, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, false);
-  hid_t result = real(path, flags, creation, access);
-  end(session);
-  return result;
+  OPENING(flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, real(path, flags, creation, access));
 }
 
 hid_t H5Fopen(const char *path, unsigned flags, hid_t access) {
   LIBRARY(H5Fopen, hid_t(*)(const char *, unsigned, hid_t));
-  session_t *session = library_begins(path, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, false);
-  hid_t result = real(path, flags, access);
-  end(session);
-  return result;
+  OPENING(flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, real(path, flags, access));
 }

@@ -14,11 +14,13 @@
 /* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
 static int look_at(const matched_t *file, bool *own) {
   bool fresh;
-  int bytes = session_bytes(file->path, &fresh), refused = library_refused(file->path);
+  *own = false;
+  if (library_meets(file->path, false) < 0) return -1;
+  int bytes = session_bytes(file->path, &fresh);
   *own = bytes < 0;
   if (bytes >= 0) return bytes;
-  if (fresh || refused) {
-    errno = refused ? refused : ENOENT;
+  if (fresh) {
+    errno = ENOENT;
     return -1;
   }
   return service_find(file);

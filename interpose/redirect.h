@@ -80,8 +80,9 @@ HIDDEN void session_copied(int from, int to);
 /* Whether this thread is in a library's opening of a file; whether it makes the file. */
 HIDDEN bool library_opens(void);
 HIDDEN bool library_creates(void);
-/* The errno with which this thread's library was refused `path`, else 0. */
-HIDDEN int library_refused(const char *path);
+/* This thread comes to `path`, and `makes` it if it is not there. Where that is the file that its library opens, the session
+   begins now; 0, or -1 with errno. */
+HIDDEN int library_meets(const char *path, bool makes);
 
 /* Holds the session of a file while a library opens it; NULL where it is not redirected, or was refused. */
 HIDDEN session_t *library_begins(const char *path, uint32_t access, bool warm);

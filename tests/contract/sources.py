@@ -29,7 +29,7 @@ def fetch(package: str, cache: Path) -> Path:
 
 
 def _unpacked(package: str, cache: Path) -> Path | None:
-    found = [path for path in cache.glob(f"{package}-*") if path.is_dir()]
+    found = [path for path in cache.glob(f"{package}-[0-9]*") if path.is_dir()]
     return found[0] if found else None
 
 
