@@ -118,12 +118,39 @@ int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id)
 enum { H5F_ACC_RDWR = 1, H5F_ACC_EXCL = 4 };
 typedef int64_t hid_t;
 
+/*
+ * Whether HDF5 keeps the file of this access list in its own memory and nowhere else. It looks for a file of the name all the
+ * same, and goes on whatever it finds; that is none of ours.
+ */
+static bool own_memory(hid_t access, const void *caller) {
+#define H5(name, ...) ((int (*)(__VA_ARGS__))real_function(#name, caller))
+  if (access == 0) return false;
+  void *tell = NULL, *whom = NULL;
+  size_t step = 0;
+  unsigned backed = 0; /* a whole one, or its first byte */
+  H5(H5Eget_auto2, hid_t, void **, void **)(0, &tell, &whom);
+  H5(H5Eset_auto2, hid_t, void *, void *)(0, NULL, NULL);
+  int core = H5(H5Pget_fapl_core, hid_t, size_t *, unsigned *)(access, &step, &backed);
+  H5(H5Eset_auto2, hid_t, void *, void *)(0, tell, whom);
+  return core >= 0 && !backed;
+#undef H5
+}
+
+#define H5_OPENING(list, access, call)                             \
+  bool alone = redirecting() && own_memory(list, __builtin_return_address(0)); \
+  inside += alone;                                                 \
+  announce(path, access);                                          \
+  hid_t result = call;                                             \
+  end();                                                           \
+  inside -= alone;                                                 \
+  return result
+
 hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t access) {
   LIBRARY(H5Fcreate, hid_t(*)(const char *, unsigned, hid_t, hid_t));
-  OPENING(flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, real(path, flags, creation, access));
+  H5_OPENING(access, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, real(path, flags, creation, access));
 }
 
 hid_t H5Fopen(const char *path, unsigned flags, hid_t access) {
   LIBRARY(H5Fopen, hid_t(*)(const char *, unsigned, hid_t));
-  OPENING(flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, real(path, flags, access));
+  H5_OPENING(access, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, real(path, flags, access));
 }

@@ -57,8 +57,8 @@ def run(program: Program, work: Path, limit_s: float, redirected: bool) -> Resul
     if redirected:
         rules = work.parent / f"{work.name}.toml"
         alone = "".join(f'[[files]]\nmatch = "{work}/{name}"\nmode = "file"\n' for name in sorted(given))
-        # Hidden files are the libraries' own settings, which nobody makes.
-        alone += f'[[files]]\nmatch = "{work}/.*"\nmode = "file"\n'
+        # Settings of the libraries, of MPICH's network too, which nobody makes.
+        alone += "".join(f'[[files]]\nmatch = "{work}/{name}"\nmode = "file"\n' for name in (".*", "ucx.conf"))
         rules.write_text(f'deadline_s = 2\n{alone}[[files]]\nmatch = "{work}/*"\n')
         command = [sys.executable, "-m", "thalweg.cli", "redirect", "--config", str(rules), "--", *command]
     log = work.parent / f"{work.name}.log"
