@@ -35,6 +35,7 @@ CONFIGURATION = """
 #define SIZEOF_LONG_LONG 8
 #define USE_NETCDF4 1
 #define USE_HDF5 1
+#define HDF5_SUPPORTS_PAR_FILTERS 1
 #define ENABLE_CDF5 1
 #define USE_CDF5 1
 #define TEMP_LARGE "."
