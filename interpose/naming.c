@@ -192,7 +192,7 @@ static int carried(const char *from, const char *to) {
 static int renamed(int from_at, const char *from, int to_at, const char *to, int *result) {
   matched_t source, target;
   bool leaves = matches(from_at, from, &source), comes = matches(to_at, to, &target);
-  if (!leaves && !comes) return 0;
+  if (!leaves && (!comes || is_folder(from_at, from))) return 0;
   if (leaves && comes) {
     *result = service_rename(source.path, target.path);
     if (*result == 0) session_renamed(source.path, target.path);

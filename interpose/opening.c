@@ -32,6 +32,9 @@ static int open_matched(const matched_t *file, int flags) {
   return made;
 }
 
+/* Who asks whether something is a folder waits for no file. */
+static bool is_for_files(int flags) { return !(flags & O_DIRECTORY); }
+
 static mode_t mode_of(int flags, va_list rest) { return flags & (O_CREAT | __O_TMPFILE) ? va_arg(rest, mode_t) : 0; }
 
 #define OPEN(name)                                                     \
@@ -42,7 +45,7 @@ static mode_t mode_of(int flags, va_list rest) { return flags & (O_CREAT | __O_T
     mode_t mode = mode_of(flags, rest);                                \
     va_end(rest);                                                      \
     matched_t file;                                                    \
-    if (matches(AT_FDCWD, path, &file)) return open_matched(&file, flags); \
+    if (is_for_files(flags) && matches(AT_FDCWD, path, &file)) return open_matched(&file, flags); \
     return real(path, flags, mode);                                    \
   }
 
@@ -54,7 +57,7 @@ static mode_t mode_of(int flags, va_list rest) { return flags & (O_CREAT | __O_T
     mode_t mode = mode_of(flags, rest);                                \
     va_end(rest);                                                      \
     matched_t file;                                                    \
-    if (matches(at, path, &file)) return open_matched(&file, flags);   \
+    if (is_for_files(flags) && matches(at, path, &file)) return open_matched(&file, flags); \
     return real(at, path, flags, mode);                                \
   }
 

@@ -31,7 +31,9 @@ HIDDEN bool redirecting(void);
 HIDDEN bool only_looks(void);
 /* The component that this program is one of; NULL: none, and nothing is redirected. */
 HIDDEN const char *component(void);
-/* Whether `path`, relative to the folder `at` (or AT_FDCWD), matches a rule. A folder that is not there matches none. */
+/* Whether `path`, relative to the folder `at` (or AT_FDCWD), is a folder of the file system. */
+HIDDEN bool is_folder(int at, const char *path);
+/* Whether `path`, relative to `at`, matches a rule. Folders match none, nor does what is in a folder that is not there. */
 HIDDEN bool matches(int at, const char *path, matched_t *found);
 
 /* ---- service.c: the connection */

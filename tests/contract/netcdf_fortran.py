@@ -21,7 +21,7 @@ TYPES = {"NF_INT1_T": "integer*1", "NF_INT2_T": "integer*2", "NCBYTE_T": "intege
 SAME_TYPES = ("INT1_IS_C_SIGNED_CHAR", "INT2_IS_C_SHORT", "INT_IS_C_INT", "REAL_IS_C_FLOAT")
 MACROS = [
     *(f"-D{name}={meaning}" for name, meaning in TYPES.items()),
-    "-DRELAX_COORD_BOUND",
+    "-DNF_RELAX_COORD_BOUND",
     *(f"-DNF_{same}=1" for same in (*SAME_TYPES, "DOUBLEPRECISION_IS_C_DOUBLE")),
 ]
 #: What is not run: why, and the patterns of names.

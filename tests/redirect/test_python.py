@@ -141,6 +141,31 @@ except FileNotFoundError:
     assert not list(tmp_path.glob("*.nc"))
 
 
+def test_folders_are_no_files_whatever_they_are_called(coupled, program, tmp_path):
+    alone = program(
+        "alone.py",
+        """
+import os, subprocess
+for what in ("run.nc", "run.nc/inner.nc"):
+    os.mkdir(what)
+    assert os.path.isdir(what) and os.access(what, os.W_OK | os.X_OK)
+os.close(os.open("run.nc", os.O_RDONLY))
+with open("first.nc", "wb") as file:
+    file.write(b"12")
+subprocess.run(["cp", "first.nc", "second.nc"], check=True, timeout=15)
+subprocess.run(["cp", "first.nc", "run.nc/inner.nc"], check=True, timeout=15)
+assert open("second.nc", "rb").read() == open("run.nc/inner.nc/first.nc", "rb").read() == b"12"
+os.rename("run.nc/inner.nc", "moved.nc")
+os.rmdir("moved.nc")
+os.rmdir("run.nc")
+print("done")
+""",
+    )
+    done = coupled(RULES, *alone)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"alone.py", "coupling.toml"}
+
+
 def test_children_of_a_program_end_nothing_of_its_own(coupled, program):
     parent = program(
         "parent.py",
