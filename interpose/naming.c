@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
-static int look_at(const matched_t *file, bool *own) {
+int look_at(const matched_t *file, bool *own) {
   bool fresh;
   *own = false;
   if (library_meets(file->path, false) < 0) return -1;
@@ -26,7 +25,7 @@ static int look_at(const matched_t *file, bool *own) {
   return service_find(file);
 }
 
-static void looked(int bytes, bool own) {
+void looked(int bytes, bool own) {
   REAL(close, int (*)(int));
   int why = errno;
   if (own) real(bytes);

@@ -56,6 +56,9 @@ typedef struct {
   bool warm; /* what the file's bytes were before does not matter */
 } wish_t;
 
+/* A content that was handed out, but of which no file was made yet, has this mode, which no program can give it. */
+enum { NOT_MADE = 0777 };
+
 /* A use of a file, from its opening by a library, or by the program itself, until its last descriptor is closed. */
 typedef struct session session_t;
 
@@ -72,10 +75,18 @@ HIDDEN int session_open(session_t *session, int flags);
 HIDDEN int session_bytes(const char *path, bool *fresh);
 /* A file is called otherwise, or, where `to` is empty, nothing any more; what was called so is not. */
 HIDDEN void session_renamed(const char *from, const char *to);
+/* Whether a descriptor is one of a redirected file. */
+HIDDEN bool session_has(int descriptor);
 /* The session that a descriptor held, which the caller holds now; NULL when there is none. */
 HIDDEN session_t *session_taken(int descriptor);
 /* The descriptor `to` has become a copy of `from`. */
 HIDDEN void session_copied(int from, int to);
+
+/* ---- naming.c: files by their names */
+
+/* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
+HIDDEN int look_at(const matched_t *file, bool *own);
+HIDDEN void looked(int bytes, bool own);
 
 /* ---- libraries.c: PnetCDF, netCDF and HDF5 open files by many calls of the C library */
 

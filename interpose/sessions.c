@@ -23,9 +23,6 @@ struct session {
 
 enum { DESCRIPTORS = 1 << 16, OUT_OF_THE_WAY = 500 };
 
-/* A content that was handed out but not created yet has this mode, which no program can give it (see session_open). */
-enum { NOT_MADE = 0777 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static session_t *sessions;
 static _Atomic(session_t *) of_descriptor[DESCRIPTORS];
@@ -188,6 +185,10 @@ void session_renamed(const char *from, const char *to) {
     if (strcmp(s->path, from) == 0) snprintf(s->path, sizeof s->path, "%s", to);
   }
   pthread_mutex_unlock(&lock);
+}
+
+bool session_has(int descriptor) {
+  return descriptor >= 0 && descriptor < DESCRIPTORS && atomic_load_explicit(&of_descriptor[descriptor], memory_order_relaxed);
 }
 
 session_t *session_taken(int descriptor) {

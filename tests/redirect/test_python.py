@@ -141,6 +141,36 @@ except FileNotFoundError:
     assert not list(tmp_path.glob("*.nc"))
 
 
+def test_modes_and_times_are_kept_as_a_file_system_keeps_them(coupled, program, tmp_path):
+    alone = program(
+        "alone.py",
+        """
+import os, shutil
+with open("outside.bin", "wb") as file:
+    file.write(b"12")
+for mode in (0o640, 0o777):
+    os.chmod("outside.bin", mode)
+    os.utime("outside.bin", (1000, 2000))
+    for copy, source in (("copy.nc", "outside.bin"), ("again.nc", "copy.nc"), ("back.bin", "again.nc")):
+        shutil.copy2(source, copy)
+        found = os.stat(copy)
+        assert (found.st_mode & 0o777, found.st_mtime) == (mode, 2000), (copy, oct(found.st_mode), found.st_mtime)
+        assert open(copy, "rb").read() == b"12"
+with open("again.nc", "r+b") as file:
+    os.fchmod(file.fileno(), 0o777)
+os.chown("again.nc", os.getuid(), os.getgid())
+assert os.path.getsize("again.nc") == 2
+try:
+    os.chmod("never.nc", 0o600)
+except FileNotFoundError:
+    print("done")
+""",
+    )
+    done = coupled(RULES.replace("20", "2"), *alone)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert not list(tmp_path.glob("*.nc"))
+
+
 def test_folders_are_no_files_whatever_they_are_called(coupled, program, tmp_path):
     alone = program(
         "alone.py",
