@@ -36,11 +36,13 @@ static void begin(bool warm) {
   if (!opening.session) opening.refused = errno;
 }
 
-int library_meets(const char *path, bool makes) {
+int library_meets(const char *path, int flags) {
   if (opening.depth == 0 || !opening.named || strcmp(opening.file.path, path) != 0) return 0;
+  // Who makes a file and opens it for reading looks whether there is one.
+  if (opening.creates && (flags & O_ACCMODE) == O_RDONLY) return 0;
   if (!opening.session && !opening.refused) begin(false);
-  // A library that must not make the file anew looks whether it is there, and then sees it.
-  if (opening.session || (opening.refused == EEXIST && !makes)) return 0;
+  // A library that must not make the file anew finds it in the way, and says so with its own error.
+  if (opening.session || (opening.refused == EEXIST && !(flags & O_CREAT))) return 0;
   errno = opening.refused;
   return -1;
 }
@@ -119,38 +121,41 @@ enum { H5F_ACC_RDWR = 1, H5F_ACC_EXCL = 4 };
 typedef int64_t hid_t;
 
 /*
- * Whether HDF5 keeps the file of this access list in its own memory and nowhere else. It looks for a file of the name all the
- * same, and goes on whatever it finds; that is none of ours.
+ * Whether HDF5 keeps the file of this access list in its own memory and nowhere else: one that it makes, or of which it was given
+ * the bytes. It looks for a file of the name all the same, and goes on whatever it finds; that is none of ours.
  */
-static bool own_memory(hid_t access, const void *caller) {
+static bool own_memory(hid_t list, bool made, const void *caller) {
 #define H5(name, ...) ((int (*)(__VA_ARGS__))real_function(#name, caller))
-  if (access == 0) return false;
+  if (list == 0) return false;
   void *tell = NULL, *whom = NULL;
-  size_t step = 0;
+  size_t step = 0, given = 0;
   unsigned backed = 0; /* a whole one, or its first byte */
   H5(H5Eget_auto2, hid_t, void **, void **)(0, &tell, &whom);
   H5(H5Eset_auto2, hid_t, void *, void *)(0, NULL, NULL);
-  int core = H5(H5Pget_fapl_core, hid_t, size_t *, unsigned *)(access, &step, &backed);
+  bool core = H5(H5Pget_fapl_core, hid_t, size_t *, unsigned *)(list, &step, &backed) >= 0;
+  bool image = core && H5(H5Pget_file_image, hid_t, void **, size_t *)(list, NULL, &given) >= 0 && given > 0;
   H5(H5Eset_auto2, hid_t, void *, void *)(0, tell, whom);
-  return core >= 0 && !backed;
+  return core && !backed && (made || image);
 #undef H5
 }
 
-#define H5_OPENING(list, access, call)                             \
-  bool alone = redirecting() && own_memory(list, __builtin_return_address(0)); \
-  inside += alone;                                                 \
-  announce(path, access);                                          \
-  hid_t result = call;                                             \
-  end();                                                           \
-  inside -= alone;                                                 \
+#define H5_OPENING(list, access, call)                                 \
+  uint32_t wanted = access;                                            \
+  bool made = wanted > THALWEG_ACCESS_UPDATE;                          \
+  bool alone = redirecting() && own_memory(list, made, __builtin_return_address(0)); \
+  inside += alone;                                                     \
+  announce(path, wanted);                                              \
+  hid_t result = call;                                                 \
+  end();                                                               \
+  inside -= alone;                                                     \
   return result
 
-hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t access) {
+hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t list) {
   LIBRARY(H5Fcreate, hid_t(*)(const char *, unsigned, hid_t, hid_t));
-  H5_OPENING(access, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, real(path, flags, creation, access));
+  H5_OPENING(list, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, real(path, flags, creation, list));
 }
 
-hid_t H5Fopen(const char *path, unsigned flags, hid_t access) {
+hid_t H5Fopen(const char *path, unsigned flags, hid_t list) {
   LIBRARY(H5Fopen, hid_t(*)(const char *, unsigned, hid_t));
-  H5_OPENING(access, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, real(path, flags, access));
+  H5_OPENING(list, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, real(path, flags, list));
 }

@@ -11,10 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void looked(int bytes, bool own) {
+  REAL(close, int (*)(int));
+  int why = errno;
+  if (own) real(bytes);
+  errno = why;
+}
+
 int look_at(const matched_t *file, bool *own) {
   bool fresh;
   *own = false;
-  if (library_meets(file->path, false) < 0) return -1;
+  if (library_meets(file->path, O_RDONLY) < 0) return -1;
   int bytes = session_bytes(file->path, &fresh);
   *own = bytes < 0;
   if (bytes >= 0) return bytes;
@@ -22,14 +29,11 @@ int look_at(const matched_t *file, bool *own) {
     errno = ENOENT;
     return -1;
   }
-  return service_find(file);
-}
-
-void looked(int bytes, bool own) {
-  REAL(close, int (*)(int));
-  int why = errno;
-  if (own) real(bytes);
-  errno = why;
+  bytes = service_find(file);
+  if (bytes < 0 || session_made(bytes)) return bytes;
+  looked(bytes, true);
+  errno = ENOENT;
+  return -1;
 }
 
 /* As the file system would show the file: with a name. */

@@ -23,7 +23,7 @@ static wish_t wish_of(int flags) {
 }
 
 static int open_matched(const matched_t *file, int flags) {
-  if (library_meets(file->path, flags & O_CREAT) < 0) return -1;
+  if (library_meets(file->path, flags) < 0) return -1;
   session_t *session = session_hold(file, wish_of(flags));
   if (!session) return -1;
   int made = session_open(session, flags), why = errno;

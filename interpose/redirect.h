@@ -73,6 +73,8 @@ HIDDEN int session_open(session_t *session, int flags);
 /* The descriptor of the bytes of a file that this process has in use and that is there, else -1. `fresh`: whether it is in
    use, but was not made yet. */
 HIDDEN int session_bytes(const char *path, bool *fresh);
+/* Whether a program has made a file of these bytes. */
+HIDDEN bool session_made(int bytes);
 /* A file is called otherwise, or, where `to` is empty, nothing any more; what was called so is not. */
 HIDDEN void session_renamed(const char *from, const char *to);
 /* Whether a descriptor is one of a redirected file. */
@@ -93,9 +95,9 @@ HIDDEN void looked(int bytes, bool own);
 /* Whether this thread is in a library's opening of a file; whether it makes the file. */
 HIDDEN bool library_opens(void);
 HIDDEN bool library_creates(void);
-/* This thread comes to `path`, and `makes` it if it is not there. Where that is the file that its library opens, the session
-   begins now; 0, or -1 with errno. */
-HIDDEN int library_meets(const char *path, bool makes);
+/* This thread comes to `path`, and opens it with these flags. Where that is the file that its library opens, the session begins
+   now; 0, or -1 with errno. */
+HIDDEN int library_meets(const char *path, int flags);
 
 /* Holds the session of a file while a library opens it; NULL where it is not redirected, or was refused. */
 HIDDEN session_t *library_begins(const char *path, uint32_t access, bool warm);

@@ -119,7 +119,7 @@ int session_release(session_t *session) {
   return ended;
 }
 
-static bool is_made(int bytes) {
+bool session_made(int bytes) {
   struct stat found;
   inside++;
   bool made = fstat(bytes, &found) == 0 && (found.st_mode & 07777) != NOT_MADE;
@@ -135,7 +135,7 @@ static void make(int bytes) {
 }
 
 int session_open(session_t *session, int flags) {
-  if (!is_made(session->bytes)) {
+  if (!session_made(session->bytes)) {
     if (!(flags & O_CREAT)) {
       errno = ENOENT;
       return -1;
@@ -171,7 +171,7 @@ int session_bytes(const char *path, bool *fresh) {
   for (session_t *s = sessions; s && bytes < 0; s = s->next)
     if (strcmp(s->path, path) == 0) bytes = s->bytes;
   pthread_mutex_unlock(&lock);
-  if (bytes >= 0 && !is_made(bytes)) {
+  if (bytes >= 0 && !session_made(bytes)) {
     *fresh = true;
     return -1;
   }

@@ -36,6 +36,7 @@ CONFIGURATION = """
 #define USE_NETCDF4 1
 #define USE_HDF5 1
 #define HDF5_SUPPORTS_PAR_FILTERS 1
+#define HAVE_H5Z_SZIP 1
 #define ENABLE_CDF5 1
 #define USE_CDF5 1
 #define TEMP_LARGE "."

@@ -60,6 +60,46 @@ def test_every_engine_reads_what_it_reads_from_files(coupled, program, tmp_path,
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
+def test_libraries_read_files_into_their_own_memory_and_make_some_there(coupled, program, tmp_path):
+    write = program(
+        "write.py",
+        """
+import h5py, netCDF4
+kinds = [("own", "NETCDF4"), ("classic", "NETCDF3_CLASSIC"), ("gone", "NETCDF4"), ("gone", "NETCDF3_CLASSIC")]
+for name, kind in kinds:
+    file = netCDF4.Dataset(f"{name}.nc", "w", format=kind, diskless=True, persist=name != "gone")
+    file.createDimension("x", 3)
+    file.createVariable("q", "i4", ("x",))[:] = [1, 2, 3]
+    file.close()
+with h5py.File("own.h5", "w", driver="core", backing_store=True) as file:
+    file["q"] = [1, 2, 3]
+with h5py.File("gone.h5", "w", driver="core", backing_store=False) as file:
+    file["q"] = [1, 2, 3]
+    file.flush()
+    image = file.id.get_file_image()
+print(h5py.File.in_memory(image)["q"][:].tolist())
+""",
+    )
+    read = program(
+        "read.py",
+        """
+import h5py, netCDF4, os
+with h5py.File("own.h5", "r", driver="core", backing_store=False) as file:
+    print(file["q"][:].tolist())
+for name in ("own.nc", "classic.nc"):
+    with netCDF4.Dataset(name, "a", diskless=True) as file:  # what is changed is not kept
+        file["q"][:] = file["q"][:] * 2
+    with netCDF4.Dataset(name, diskless=True) as file:
+        print(file["q"][:].tolist())
+print(os.path.exists("gone.nc"), os.path.exists("gone.h5"))
+""",
+    )
+    expected = ["False False", *["[1, 2, 3]"] * 4]
+    done = coupled(RULES, *write, ":", *read)
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, expected), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"coupling.toml", "write.py", "read.py"}
+
+
 def test_turns_bring_each_round_to_who_reads_it(coupled, program):
     rules = """
 deadline_s = 20
