@@ -72,6 +72,9 @@ OPENAT(openat64)
 OPEN_2(__open_2, open)
 OPEN_2(__open64_2, open64)
 
+int __openat_2(int at, const char *path, int flags) { return openat(at, path, flags); }
+int __openat64_2(int at, const char *path, int flags) { return openat64(at, path, flags); }
+
 int creat(const char *path, mode_t mode) { return open(path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
 int creat64(const char *path, mode_t mode) { return open(path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
 

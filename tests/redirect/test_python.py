@@ -211,6 +211,23 @@ except FileNotFoundError:
     assert not list(tmp_path.glob("*.nc"))
 
 
+def test_the_tools_of_a_shell_use_files_as_they_are_used_to(coupled, tmp_path):
+    script = """
+set -e
+printf abc > outside.bin
+cp outside.bin one.nc && mv one.nc two.nc && mv --no-clobber outside.bin two.nc && cmp outside.bin two.nc
+mv two.nc moved.bin && mv moved.bin two.nc
+tar cf - two.nc | tar xOf -
+install -m 777 two.nc three.nc && touch three.nc && test -x three.nc || test -s three.nc
+! ln two.nc linked.nc 2> /dev/null
+dd if=three.nc of=four.nc bs=1 count=2 status=none && stat -c ' %s %a' three.nc && wc -c four.nc
+rm two.nc three.nc four.nc && ! test -e two.nc
+"""
+    done = coupled(RULES.replace("20", "5"), "bash", "-c", "umask 022" + script)
+    assert (done.returncode, done.stdout) == (0, "abc 3 777\n2 four.nc\n"), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"coupling.toml", "outside.bin"}
+
+
 def test_folders_are_no_files_whatever_they_are_called(coupled, program, tmp_path):
     alone = program(
         "alone.py",
