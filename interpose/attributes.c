@@ -31,7 +31,7 @@
     ON_BYTES(int, call);                      \
   } while (0)
 
-/* A file that was made has any mode but that of one that was not (NOT_MADE): the sticky bit, which means nothing, sets it apart. */
+/* A file that was made has any mode but that of one that was not: the sticky bit, which means nothing there, sets it apart. */
 static mode_t mode_of(mode_t mode) { return (mode & 07777) == NOT_MADE ? mode | S_ISVTX : mode; }
 
 static int real_fchmod(int bytes, mode_t mode) {

@@ -165,6 +165,19 @@ def test_files_of_mpi_io_are_memory(coupled, parallel, tmp_path):
     assert not left(tmp_path)
 
 
+def test_turns_are_those_of_all_ranks(coupled, parallel, tmp_path):
+    launcher, programs = parallel
+    rules = RULES.replace('match = "*.h5"', 'match = "*.h5"\nturns = ["model", "reader"]')
+    rules += '[components]\nmodel = "sh"\nreader = "bash"\n'
+    model, reader = (
+        [shell, "-ec", f"for n in 1 2 3; do {' '.join(launcher)} -n 2 {programs / program} step.h5; done"]
+        for shell, program in (("sh", "write_h5"), ("bash", "read_h5"))
+    )
+    done = coupled(rules, *model, ":", *reader)
+    assert (done.returncode, done.stdout) == (0, "2 ranks wrote 1024 values, sum 523776.0\n" * 3), done.stderr
+    assert not left(tmp_path)
+
+
 def test_a_program_without_mpi_reads_what_ranks_wrote(coupled, parallel, serial, tmp_path):
     launcher, programs = parallel
     done = coupled(RULES, serial / "read_h5", "step.h5", ":", *launcher, "-n", "2", programs / "write_h5", "step.h5")
