@@ -62,7 +62,6 @@ NOT_RUN = {
     "it reads from a server on the network": "nc_test: tst_byterange; unit_test: test_aws",
     "it needs a filter that the library's own build makes": "nc_test4: test_filter test_filter_misc tst_multifilter"
     " test_filter_order test_filter_reg test_filter_repeat tst_filter_avail; examples/C: filter_example",
-    "it needs a function that the library does not show": "unit_test: test_pathcvt",
     "it is a tool, to which shell scripts give files": "ncdump: ncdump nccopy nc4print ncvalidator ocprint printfqn"
     " ncpathcvt ncfilteravail nchdf5version bom nctrunc tst_rcmerge tst_compress tst_chunking; nc_test4: h5testszip",
     "the installed netCDF has no PnetCDF in it": "nc_test: tst_parallel2 tst_pnetcdf tst_addvar tst_formatx_pnetcdf"
