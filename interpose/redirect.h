@@ -22,13 +22,16 @@ enum { PATH_BYTES = 4096 };
 typedef struct {
   char path[PATH_BYTES]; /* its absolute path; the folder has no links in it */
   const thalweg_file_rule *rule;
-  bool replays; /* it may have the memory of an earlier one */
+  bool replays;  /* it may have the memory of an earlier one */
+  bool forgives; /* what nobody wrote may be read */
 } matched_t;
 
 /* Whether the program is redirected at all. Cheap. */
 HIDDEN bool redirecting(void);
 /* Whether this program only looks at what is there. */
 HIDDEN bool only_looks(void);
+/* Whether no other component will ever come: what is not there, nobody makes. */
+HIDDEN bool is_alone(void);
 /* The component that this program is one of; NULL: none, and nothing is redirected. */
 HIDDEN const char *component(void);
 /* Whether `path`, relative to the folder `at` (or AT_FDCWD), is a folder of the file system. */
@@ -43,6 +46,10 @@ HIDDEN int service_open(const matched_t *file, uint32_t access, uint32_t flags, 
 /* A descriptor of a file that is there, else -1 with errno; ENOENT without a message. */
 HIDDEN int service_find(const matched_t *file);
 HIDDEN int service_close(uint64_t number);
+/* Tells what was put into a file; asks what nobody put into one, how many there are; tells that the program cannot go on. */
+HIDDEN int service_wrote(uint64_t number, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count);
+HIDDEN size_t service_holes(uint64_t number, thalweg_box *holes, size_t room);
+HIDDEN void service_fail(const char *why);
 HIDDEN int service_remove(const char *path);
 HIDDEN int service_rename(const char *from, const char *to);
 
@@ -68,6 +75,10 @@ HIDDEN session_t *session_hold(const matched_t *file, wish_t wish);
 HIDDEN int session_release(session_t *session);
 /* Its bytes. */
 HIDDEN int session_descriptor(const session_t *session);
+/* As service_wrote and service_holes say; a message, of this file, for all components. */
+HIDDEN void session_wrote(session_t *session, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count);
+HIDDEN size_t session_holes(session_t *session, thalweg_box *holes, size_t room);
+HIDDEN void session_fail(session_t *session, const char *why);
 /* Opens its bytes as open() would; a descriptor that holds the session, or -1 with errno. */
 HIDDEN int session_open(session_t *session, int flags);
 /* The descriptor of the bytes of a file that this process has in use and that is there, else -1. `fresh`: whether it is in

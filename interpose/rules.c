@@ -15,7 +15,7 @@
 enum { RULES_MAX = 256 };
 
 typedef struct {
-  bool left_alone, replays;
+  bool left_alone, replays, forgives;
   char *pattern;
   thalweg_file_rule rule;
 } entry_t;
@@ -66,7 +66,7 @@ static const char *find_component(void) {
   return NULL;
 }
 
-/* Lines of mode, deadline in seconds, turns, replay and pattern, with tabs between. */
+/* Lines of mode, deadline in seconds, turns, replay, unwritten and pattern, with tabs between. */
 static void read_rules(void) {
   const char *given = getenv("THALWEG_REDIRECT_RULES");
   if (!getenv("THALWEG_REDIRECT") || !given) return;
@@ -75,7 +75,7 @@ static void read_rules(void) {
   char *rest = strdup(given);
   for (char *line; own_component && entry_count < RULES_MAX && (line = next_line(&rest));) {
     char *mode = strsep(&line, "\t"), *deadline = strsep(&line, "\t"), *turns = strsep(&line, "\t"),
-         *replay = strsep(&line, "\t");
+         *replay = strsep(&line, "\t"), *unwritten = strsep(&line, "\t");
     if (!line) continue;
     entry_t *entry = &entries[entry_count++];
     entry->left_alone = strcmp(mode, "file") == 0;
@@ -83,6 +83,7 @@ static void read_rules(void) {
     entry->rule.deadline_s = atof(deadline);
     entry->rule.turns = *turns ? turns : NULL;
     entry->replays = *replay == '1';
+    entry->forgives = strcmp(unwritten, "allow") == 0;
     entry->pattern = line;
   }
   inside--;
@@ -97,6 +98,11 @@ bool redirecting(void) {
 bool only_looks(void) {
   const char *looks = getenv("THALWEG_REDIRECT_LOOK");
   return looks && *looks;
+}
+
+bool is_alone(void) {
+  const char *alone = getenv("THALWEG_REDIRECT_ALONE");
+  return alone && *alone;
 }
 
 const char *component(void) { return own_component; }
@@ -161,5 +167,6 @@ bool matches(int at, const char *path, matched_t *found) {
   if (!entry || entry->left_alone || is_folder(AT_FDCWD, found->path)) return false;
   found->rule = &entry->rule;
   found->replays = entry->replays;
+  found->forgives = entry->forgives;
   return true;
 }

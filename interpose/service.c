@@ -15,6 +15,9 @@ static struct {
   __typeof__(&thalweg_redirect_open) open;
   __typeof__(&thalweg_redirect_find) find;
   __typeof__(&thalweg_redirect_close) close;
+  __typeof__(&thalweg_redirect_wrote) wrote;
+  __typeof__(&thalweg_redirect_holes) holes;
+  __typeof__(&thalweg_redirect_fail) fail;
   __typeof__(&thalweg_redirect_remove) remove;
   __typeof__(&thalweg_redirect_rename) rename;
   __typeof__(&thalweg_last_error) last_error;
@@ -39,7 +42,8 @@ static bool load_face(void) {
     return false;
   }
 #define TAKE(name) (face.name = (__typeof__(face.name))dlsym(library, "thalweg_redirect_" #name)) != NULL
-  bool whole = TAKE(connect) && TAKE(open) && TAKE(find) && TAKE(close) && TAKE(remove) && TAKE(rename);
+  bool whole = TAKE(connect) && TAKE(open) && TAKE(find) && TAKE(close) && TAKE(wrote) && TAKE(holes) && TAKE(fail) &&
+               TAKE(remove) && TAKE(rename);
 #undef TAKE
   face.last_error = (__typeof__(face.last_error))dlsym(library, "thalweg_last_error");
   if (!whole || !face.last_error) say("libthalweg.so.0 is of another release; build both again");
@@ -116,6 +120,23 @@ int service_find(const matched_t *file) {
 int service_close(uint64_t number) {
   thalweg_redirect *service = enter();
   return service ? outcome(face.close(service, number)) : -1;
+}
+
+int service_wrote(uint64_t number, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count) {
+  thalweg_redirect *service = enter();
+  return service ? outcome(face.wrote(service, number, whole, variables, parts, count)) : -1;
+}
+
+size_t service_holes(uint64_t number, thalweg_box *holes, size_t room) {
+  size_t count = 0;
+  thalweg_redirect *service = enter();
+  if (!service || outcome(face.holes(service, number, holes, room, &count)) < 0) return 0;
+  return count < room ? count : room;
+}
+
+void service_fail(const char *why) {
+  thalweg_redirect *service = enter();
+  if (service) outcome(face.fail(service, why));
 }
 
 int service_remove(const char *path) {

@@ -16,7 +16,7 @@ struct session {
   char path[PATH_BYTES];
   uint64_t number;
   int bytes; /* a descriptor of the content, out of the way of the program's own */
-  bool writes, turn;
+  bool writes, turn, forgives;
   int held;
   session_t *next;
 };
@@ -80,7 +80,7 @@ session_t *session_hold(const matched_t *file, wish_t wish) {
   if (joined) return joined;
   session_t *made = calloc(1, sizeof *made);
   thalweg_opened opened;
-  uint32_t flags = (wish.turn ? 0 : THALWEG_OPEN_GLANCE) | (wish.at_once ? THALWEG_OPEN_AT_ONCE : 0) |
+  uint32_t flags = (wish.turn ? 0 : THALWEG_OPEN_GLANCE) | (wish.at_once || is_alone() ? THALWEG_OPEN_AT_ONCE : 0) |
                    (wish.warm && file->replays ? THALWEG_OPEN_WARM : 0);
   if (!made || service_open(file, access, flags, &opened) < 0) {
     free(made);
@@ -93,6 +93,7 @@ session_t *session_hold(const matched_t *file, wish_t wish) {
   made->bytes = away >= 0 ? away : opened.descriptor;
   made->writes = writes(access);
   made->turn = wish.turn;
+  made->forgives = file->forgives;
   made->held = 1;
   pthread_mutex_lock(&lock);
   own();
@@ -160,6 +161,21 @@ int session_open(session_t *session, int flags) {
   pthread_mutex_unlock(&lock);
   atomic_store(&of_descriptor[made], session);
   return made;
+}
+
+void session_wrote(session_t *session, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count) {
+  if (session->writes) service_wrote(session->number, whole, variables, parts, count);
+}
+
+size_t session_holes(session_t *session, thalweg_box *holes, size_t room) {
+  return session->forgives || only_looks() ? 0 : service_holes(session->number, holes, room);
+}
+
+void session_fail(session_t *session, const char *why) {
+  char text[PATH_BYTES + 1024];
+  snprintf(text, sizeof text, "%s: %s", session->path, why);
+  fprintf(stderr, "thalweg redirect: %s\n", text);
+  service_fail(text);
 }
 
 int session_descriptor(const session_t *session) { return session->bytes; }

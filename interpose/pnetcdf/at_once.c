@@ -8,10 +8,14 @@ int mode_check(const file_t *file, bool collective) {
   return collective ? NC_EINDEP : NC_ENOTINDEP;
 }
 
-/* What a process hears of before it takes part in anything. */
-static int allowed(const file_t *file, bool put, bool collective) {
-  if (put && !file->writable) return NC_EPERM;
-  return file->defining ? NC_EINDEFINE : mode_check(file, collective);
+/*
+ * What a process hears of before it takes part in anything: `wrong` is what is wrong with its own request. In the library's
+ * safe mode the processes tell each other, and all hear the same.
+ */
+static int allowed(file_t *file, bool put, bool collective, int wrong) {
+  int fatal = put && !file->writable ? NC_EPERM : file->defining ? NC_EINDEFINE : mode_check(file, collective);
+  if (collective && file->safe) return lowest(file, fatal ? fatal : wrong);
+  return fatal;
 }
 
 static int done(file_t *file, int variable, ask_t ask) {
@@ -34,13 +38,14 @@ static int finished(file_t *file, bool collective, int result) {
 }
 
 int at_once(file_t *file, int variable, bool collective, ask_t ask) {
-  int wrong = allowed(file, ask.put, collective);
+  int wrong = allowed(file, ask.put, collective, request_check(file, variable, &ask));
   return wrong ? wrong : finished(file, collective, done(file, variable, ask));
 }
 
 int at_once_many(file_t *file, int variable, bool collective, int many, offset_t *const *starts, offset_t *const *counts,
                  ask_t ask) {
-  int wrong = allowed(file, ask.put, collective), number;
+  offset_t values;
+  int wrong = allowed(file, ask.put, collective, request_check_many(file, variable, many, starts, counts, ask, &values)), number;
   if (wrong) return wrong;
   // All places are checked before anything is done, as for requests that are waited for.
   int result = request_post_many(file, variable, many, starts, counts, ask, &number);
@@ -67,12 +72,13 @@ static ask_t one_of(const several_t *s, int n, ask_t ask) {
 
 int at_once_several(file_t *file, bool collective, const several_t *s, ask_t ask) {
   if (s->many == 0 && !collective) return NC_NOERR;
-  int wrong = s->many > 0 ? allowed(file, ask.put, collective) : NC_NOERR, result = NC_NOERR;
-  if (wrong) return wrong;
+  int result = NC_NOERR;
   for (int n = 0; n < s->many && !result; n++) {
     ask_t one = one_of(s, n, ask);
     result = request_check(file, s->variables[n], &one);
   }
+  int wrong = s->many > 0 || file->safe ? allowed(file, ask.put, collective, result) : NC_NOERR;
+  if (wrong) return wrong;
   for (int n = 0; n < s->many && (!result || result == NC_ERANGE); n++) {
     int one = done(file, s->variables[n], one_of(s, n, ask));
     if (one) result = one;

@@ -122,6 +122,8 @@ static convert_t *same(memory_t memory, file_type_t file, int bytes_alike) {
   }
 }
 
+bool always_fit(memory_t memory, file_type_t file, int bytes_alike) { return same(memory, file, bytes_alike); }
+
 convert_t *into_file(memory_t memory, file_type_t file, int bytes_alike) {
   convert_t *copy = same(memory, file, bytes_alike);
   return copy ? copy : into[memory][file];

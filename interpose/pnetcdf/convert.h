@@ -21,6 +21,9 @@ typedef int convert_t(const void *from, void *to, size_t count, const void *fill
 HIDDEN convert_t *into_file(memory_t memory, file_type_t file, int bytes_alike);
 HIDDEN convert_t *out_of_file(file_type_t file, memory_t memory, int bytes_alike);
 
+/* Whether both sides are of one type, so that every number fits. */
+HIDDEN bool always_fit(memory_t memory, file_type_t file, int bytes_alike);
+
 HIDDEN size_t memory_bytes(memory_t memory);
 HIDDEN size_t file_bytes(file_type_t file);
 /* What stands for a number that does not fit. */

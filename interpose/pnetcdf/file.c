@@ -75,6 +75,12 @@ variable_t *variable_of(file_t *file, int number) {
   return variable;
 }
 
+/* As the library finds out itself. */
+static bool is_safe(void) {
+  const char *mode = getenv("PNETCDF_SAFE_MODE");
+  return mode && *mode != '0';
+}
+
 void file_opened(int id, session_t *session, bool writable, bool made, mpi_t comm) {
   file_t *file = id >= 0 && id < FILES_MAX ? calloc(1, sizeof *file) : NULL;
   if (!file) {
@@ -82,12 +88,14 @@ void file_opened(int id, session_t *session, bool writable, bool made, mpi_t com
     return;
   }
   NC_REAL(MPI_Comm_dup, int (*)(mpi_t, mpi_t *));
-  *file = (file_t){.id = id, .session = session, .made = made, .writable = writable, .defining = made, .unlimited = -1, .next_get = 1};
+  *file = (file_t){.id = id, .session = session, .made = made, .writable = writable, .defining = made, .unlimited = -1};
   file->bytes = session_descriptor(session);
   real_MPI_Comm_dup(comm, &file->comm);
   open_files[id] = file;
   if (!made) file_defined(file);
   file->headed = !made;
+  file->safe = is_safe();
+  if (!writable) holes_learn(file);
 }
 
 static ino_t content_of(const file_t *file) {
@@ -253,6 +261,7 @@ int file_closed(file_t *file) {
   NC_REAL(MPI_Comm_free, int (*)(mpi_t *));
   keep(file);
   forget_variables(file);
+  written_forget(file);
   if (file->comm) real_MPI_Comm_free(&file->comm);
   requests_forget(file);
   open_files[file->id] = NULL;

@@ -29,6 +29,16 @@ mpi_t type_of_many(const void *types, int n) {
   return open_mpi_null() ? ((const mpi_t *)types)[n] : ((const uint32_t *)types)[n];
 }
 
+int lowest(file_t *file, int number) {
+  NC_REAL(MPI_Allreduce, int (*)(const void *, void *, int, mpi_t, mpi_t, mpi_t));
+  static const mpi_t MPICH_INT = 0x4c000405, MPICH_MIN = 0x58000002;
+  int result = number;
+  mpi_t type = open_mpi_null() ? (mpi_t)dlsym(RTLD_DEFAULT, "ompi_mpi_int") : MPICH_INT;
+  mpi_t min = open_mpi_null() ? (mpi_t)dlsym(RTLD_DEFAULT, "ompi_mpi_op_min") : MPICH_MIN;
+  if (file->comm) real_MPI_Allreduce(&number, &result, 1, type, min, file->comm);
+  return result;
+}
+
 static const struct {
   const char *name;
   memory_t memory;

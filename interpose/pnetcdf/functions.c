@@ -66,7 +66,8 @@ AROUND(ncmpi__enddef, (int id, offset_t header, offset_t align, offset_t free, o
        (id, header, align, free, records), (void)0, defined(file))
 AROUND(ncmpi_redef, (int id), (id), file_teach_records(file), file->defining = true)
 AROUND(ncmpi_begin_indep_data, (int id), (id), (void)0, file->independent = true)
-AROUND(ncmpi_fill_var_rec, (int id, int variable, offset_t record), (id, variable, record), file_teach_records(file), (void)0)
+AROUND(ncmpi_fill_var_rec, (int id, int variable, offset_t record), (id, variable, record), file_teach_records(file),
+       written_record(file, variable, record))
 
 /* As many records as there are, where the library may write the number of those that it wrote itself. */
 static offset_t records_before(file_t *file) {
@@ -147,6 +148,7 @@ static int end_file(int id, int (*real)(int)) {
   bool pending = requests_pending(file) > 0;
   offset_t records = records_before(file);
   if (file->made && !file->defining) file_cut(file);
+  if (file->writable) written_tell(file);
   int result = real(id);
   // The library may have written the number of records that it knows.
   if (records > 0) file_has_records(file, records);
@@ -166,15 +168,16 @@ int ncmpi_abort(int id) {
 
 /* ---- values that the library itself puts: where a type of the program's says what they are in the file */
 
-static void learn_records(file_t *file) {
+static void put_by_library(file_t *file) {
+  written_unknown(file);
   if (file->has_records) file_has_records(file, file_records_of_library(file));
 }
 
 #define VARD(name, C, after)                                                                                     \
   RECORDS_KEPT(name, (int id, int variable, mpi_t in_file, C *values, offset_t count, mpi_t type),               \
                (id, variable, in_file, values, count, type), after)
-VARD(ncmpi_put_vard, const void, learn_records(file))
-VARD(ncmpi_put_vard_all, const void, (learn_records(file), settled(file)))
+VARD(ncmpi_put_vard, const void, put_by_library(file))
+VARD(ncmpi_put_vard_all, const void, (put_by_library(file), settled(file)))
 
 /* ---- waiting */
 
@@ -182,9 +185,11 @@ static int wait_for(file_t *file, bool collective, int count, int *numbers, int 
   int wrong = file->defining ? NC_EINDEFINE : mode_check(file, collective);
   if (wrong) return wrong;
   // What other processes put in this call, or before it, can be got behind it, and all know how many records there are.
-  int puts = requests_wait_puts(file, count, numbers, statuses);
+  int all = requests_counted(file, count, statuses), puts = requests_wait_puts(file, count, numbers, statuses);
+  if (all) requests_wait_puts(file, all, NULL, NULL);
   if (collective && file->writable) file_together(file);
   int gets = requests_wait_gets(file, count, numbers, statuses);
+  if (all) requests_wait_gets(file, all, NULL, NULL);
   if (collective && file->writable) file_together(file); // and nobody puts again before all have got
   return puts ? puts : gets;
 }

@@ -30,12 +30,27 @@ typedef struct {
   uint64_t fill; /* what stands for a number that does not fit, as its type has it */
 } variable_t;
 
+/* What was written of a file by this process, and, of one that it only reads, what by nobody. */
+typedef struct {
+  bool unknown;
+  thalweg_box *parts, *holes;
+  size_t count, room, hole_count;
+  int *last; /* of each variable, its last part; -1: none */
+  size_t last_count;
+} written_t;
+
 typedef struct request request_t;
+
+/* Requests that are waited for, of one kind: how many, and the last one's number. */
+typedef struct {
+  int pending, last;
+} kind_t;
 
 typedef struct file {
   int id;
   session_t *session;
   int bytes;
+  bool safe; /* the processes tell each other what is wrong with a collective call */
   bool has_header, made, writable, defining, independent, before_cdf5, has_records;
   bool headed;           /* its header was written */
   offset_t records;      /* as many were seen */
@@ -46,9 +61,10 @@ typedef struct file {
   char *mapped;
   size_t mapped_bytes;
   mpi_t comm; /* a copy of the program's own */
-  request_t *requests;
-  int next_put, next_get;
+  request_t *requests, **end; /* the last one's `next` */
+  kind_t puts, gets;
   offset_t attached, used; /* the buffer of bput */
+  written_t written;
 } file_t;
 
 /* ---- file.c */
@@ -102,6 +118,9 @@ typedef struct {
 
 /* Checks what is asked, as PnetCDF does. */
 HIDDEN int request_check(file_t *file, int variable, const ask_t *ask);
+/* The same for several places of a variable; how many values they have together. */
+HIDDEN int request_check_many(file_t *file, int variable, int many, offset_t *const *starts, offset_t *const *counts, ask_t each,
+                              offset_t *values);
 /* How many values are asked for. */
 HIDDEN offset_t request_values(file_t *file, int variable, const ask_t *ask);
 /* Does it. */
@@ -113,10 +132,27 @@ HIDDEN int request_post_many(file_t *file, int variable, int many, offset_t *con
 /* Does those of `numbers`, or, for a negative count, all of a kind. */
 HIDDEN int requests_wait_puts(file_t *file, int count, int *numbers, int *statuses);
 HIDDEN int requests_wait_gets(file_t *file, int count, int *numbers, int *statuses);
+/* The negative count that so many requests amount to; 0: some only. */
+HIDDEN int requests_counted(const file_t *file, int count, bool with_statuses);
 HIDDEN int requests_cancel(file_t *file, int count, int *numbers, int *statuses);
 HIDDEN int requests_pending(const file_t *file);
 HIDDEN void requests_forget(file_t *file);
 HIDDEN int bputs_pending(const file_t *file);
+
+/* ---- written.c: what was put into a file, and what nobody put into one that is read */
+
+HIDDEN void written_add(file_t *file, int variable, const offset_t *start, const offset_t *count, const offset_t *stride);
+/* A whole record was written. */
+HIDDEN void written_record(file_t *file, int variable, offset_t record);
+/* Something was written, nobody knows what. */
+HIDDEN void written_unknown(file_t *file);
+/* Tells the service. */
+HIDDEN void written_tell(file_t *file);
+HIDDEN void written_forget(file_t *file);
+/* Asks the service what nobody has written. */
+HIDDEN void holes_learn(file_t *file);
+/* Whether some of this was written by nobody; it is said then, to the other components too. */
+HIDDEN bool hole_met(file_t *file, int variable, const offset_t *start, const offset_t *count, const offset_t *stride);
 
 /* ---- at_once.c: requests that are done before the call returns */
 
@@ -138,7 +174,7 @@ typedef struct {
 
 HIDDEN int at_once_several(file_t *file, bool collective, const several_t *several, ask_t ask);
 
-/* ---- flexible.c: values of MPI types */
+/* ---- flexible.c: what belongs to the MPI of the program: values of its types, numbers of all its processes */
 
 /* Finds the memory's type of a flexible ask for so many values, and packs them into one run where they are not one. */
 HIDDEN int flexible_begin(file_t *file, int variable, offset_t values, ask_t *ask);
@@ -146,6 +182,8 @@ HIDDEN int flexible_begin(file_t *file, int variable, offset_t values, ask_t *as
 HIDDEN void flexible_end(file_t *file, ask_t *ask, bool got);
 /* Whether a flexible ask is for nothing. */
 HIDDEN bool flexible_empty(const ask_t *ask);
+/* The lowest number of all processes. */
+HIDDEN int lowest(file_t *file, int number);
 /* One of an array of MPI's types. */
 HIDDEN mpi_t type_of_many(const void *types, int n);
 

@@ -10,6 +10,7 @@ struct request {
   int number, variable;
   ask_t ask;
   bool done; /* its values are where they belong already */
+  bool told; /* that some do not fit, when it was posted */
   offset_t buffered;
   request_t *part; /* more values under the same number */
   offset_t coordinates[]; /* start, count, stride and map */
@@ -75,7 +76,18 @@ offset_t request_values(file_t *file, int number, const ask_t *ask) {
   return values;
 }
 
-int request_do(file_t *file, int number, const ask_t *ask) {
+/* Whether `count` values fit into the file. */
+static bool fit(convert_t *convert, const char *values, offset_t count, size_t each, const void *fill) {
+  enum { AT_ONCE = 512 };
+  char scratch[AT_ONCE * 8];
+  bool all = true;
+  for (offset_t n = 0; n < count; n += AT_ONCE)
+    all &= convert(values + n * (offset_t)each, scratch, (size_t)(count - n < AT_ONCE ? count - n : AT_ONCE), fill);
+  return all;
+}
+
+/* Does what is asked, or only finds out whether all values fit. */
+static int go_through(file_t *file, int number, const ask_t *ask, bool only_look) {
   const variable_t *v = variable_of(file, number);
   if (!v) return NC_ENOTVAR;
   int room = v->dims + 1; // a scalar has no dimensions, and an array has one element
@@ -94,8 +106,9 @@ int request_do(file_t *file, int number, const ask_t *ask) {
     at[d] = 0;
   }
   if (values == 0) return NC_NOERR;
-  char *base = file_at(file, first, last - first, true);
-  if (!base) return NC_EFILE;
+  if (!ask->put && hole_met(file, number, start, count, stride)) return NC_EFILE;
+  char *base = only_look ? NULL : file_at(file, first, last - first, true);
+  if (!base && !only_look) return NC_EFILE;
   convert_t *convert = ask->put ? into_file(ask->memory, v->type, file->before_cdf5)
                                 : out_of_file(v->type, ask->memory, file->before_cdf5);
   if (!convert) return NC_ECHAR;
@@ -106,22 +119,29 @@ int request_do(file_t *file, int number, const ask_t *ask) {
   while (outer > 0 && in_file[outer - 1] == run * size && in_memory[outer - 1] == run * memory_size) run *= count[--outer];
   bool all = true;
   char *memory = ask->values;
-  for (;;) {
-    all &= ask->put ? convert(memory, base, (size_t)run, fill) : convert(base, memory, (size_t)run, fill);
+  for (offset_t place = 0;;) {
+    all &= only_look ? fit(convert, memory, run, (size_t)memory_size, fill)
+           : ask->put ? convert(memory, base + place, (size_t)run, fill)
+                      : convert(base + place, memory, (size_t)run, fill);
     int d = outer - 1;
     for (; d >= 0; d--) {
-      base += in_file[d];
+      place += in_file[d];
       memory += in_memory[d];
       if (++at[d] < count[d]) break;
-      base -= in_file[d] * count[d];
+      place -= in_file[d] * count[d];
       memory -= in_memory[d] * count[d];
       at[d] = 0;
     }
     if (d < 0) break;
   }
-  if (ask->put && v->record) file_has_records(file, start[0] + (count[0] - 1) * stride[0] + 1);
+  if (ask->put && !only_look) {
+    written_add(file, number, start, count, stride);
+    if (v->record) file_has_records(file, start[0] + (count[0] - 1) * stride[0] + 1);
+  }
   return all ? NC_NOERR : NC_ERANGE;
 }
+
+int request_do(file_t *file, int number, const ask_t *ask) { return go_through(file, number, ask, false); }
 
 /* A copy of the values, as far as they lie apart: what stands behind them in the program's memory may change at once. */
 static int copy_values(const variable_t *v, ask_t *ask) {
@@ -135,6 +155,20 @@ static int copy_values(const variable_t *v, ask_t *ask) {
   if (!copy) return NC_ENOMEM;
   ask->values = ask->packed = memcpy(copy, ask->values, bytes);
   return NC_NOERR;
+}
+
+/*
+ * A put that is waited for tells of values that do not fit when it is posted. The library has converted them by then, or, where
+ * they are few, swapped them in a copy, so that they may be temporary: the Fortran interfaces and their users count on it.
+ */
+static int prepare(file_t *file, request_t *request, offset_t values) {
+  enum { COPIED = 8192 };
+  ask_t *ask = &request->ask;
+  const variable_t *v = variable_of(file, request->variable);
+  bool fits = always_fit(ask->memory, v->type, file->before_cdf5);
+  if (!ask->put || ask->packed || (fits && values * (offset_t)memory_bytes(ask->memory) > COPIED)) return NC_NOERR;
+  int wrong = copy_values(v, ask);
+  return wrong || fits ? wrong : go_through(file, request->variable, ask, true);
 }
 
 /* Buffered values go where they belong now; while the file is being defined there is no such place, and they are copied. */
@@ -167,8 +201,11 @@ static int make(file_t *file, int number, const ask_t *ask, request_t **result) 
   made->ask.stride = stride;
   made->ask.whole = made->ask.one = false;
   if (ask->map) made->ask.map = memcpy(map, ask->map, dims * sizeof *map);
-  int wrong = ask->buffered ? buffer(file, made, request_values(file, number, &made->ask)) : NC_NOERR;
+  offset_t values = request_values(file, number, &made->ask);
+  int wrong = ask->buffered ? buffer(file, made, values) : prepare(file, made, values);
+  made->told = wrong == NC_ERANGE;
   if (wrong && wrong != NC_ERANGE) {
+    if (made->ask.packed != ask->packed) free(made->ask.packed);
     free(made);
     return wrong;
   }
@@ -176,11 +213,16 @@ static int make(file_t *file, int number, const ask_t *ask, request_t **result) 
   return wrong;
 }
 
+static kind_t *kind_of(file_t *file, const request_t *request) { return request->ask.put ? &file->puts : &file->gets; }
+
+/* Numbered as the library does: puts are even and gets are odd, from the lowest on when none of the kind is left. */
 static void append(file_t *file, request_t *request, int *id) {
-  request->number = request->ask.put ? (file->next_put += 2) - 2 : (file->next_get += 2) - 2;
-  request_t **place = &file->requests; // in the order in which they came
-  while (*place) place = &(*place)->next;
-  *place = request;
+  kind_t *kind = kind_of(file, request);
+  request->number = kind->pending++ > 0 ? kind->last + 2 : request->ask.put ? 0 : 1;
+  kind->last = request->number;
+  if (!file->requests) file->end = &file->requests;
+  *file->end = request; // in the order in which they came
+  file->end = &request->next;
   if (id) *id = request->number;
 }
 
@@ -200,8 +242,8 @@ int request_post(file_t *file, int number, ask_t ask, int *id) {
   return wrong;
 }
 
-static int check_many(file_t *file, int number, int many, offset_t *const *starts, offset_t *const *counts, ask_t each,
-                      offset_t *values) {
+int request_check_many(file_t *file, int number, int many, offset_t *const *starts, offset_t *const *counts, ask_t each,
+                       offset_t *values) {
   each.whole = true;
   int wrong = request_check(file, number, &each);
   if (wrong || many == 0) return wrong;
@@ -236,7 +278,7 @@ int request_post_many(file_t *file, int number, int many, offset_t *const *start
   offset_t values = 0;
   if (id) *id = -1;
   if (file->defining) file_defined(file); // as far as it is
-  int result = check_many(file, number, many, starts, counts, ask, &values);
+  int result = request_check_many(file, number, many, starts, counts, ask, &values);
   if (result || many == 0 || flexible_empty(&ask)) return result;
   if (ask.flexible) result = flexible_begin(file, number, values, &ask);
   if (result || values == 0) return result;
@@ -270,9 +312,11 @@ static int finish(file_t *file, request_t **place, bool cancel) {
   int result = NC_NOERR;
   request_t *first = *place, *request = first;
   *place = first->next;
+  if (!first->next) file->end = place;
+  kind_of(file, first)->pending--;
   while (request) {
     int one = cancel || request->done ? NC_NOERR : request_do(file, request->variable, &request->ask);
-    if (!result) result = one;
+    if (!result && !(one == NC_ERANGE && request->told)) result = one;
     request = request->part;
   }
   flexible_end(file, &first->ask, !cancel);
@@ -328,17 +372,21 @@ int requests_wait_gets(file_t *file, int count, int *numbers, int *statuses) {
   return finish_some(file, count, numbers, statuses, false, false);
 }
 
+/* Waiting for as many as there are is waiting for all, whatever their numbers: Fortran programs do not get one where values did
+   not fit, and still wait for it. */
+int requests_counted(const file_t *file, int count, bool with_statuses) {
+  int puts = file->puts.pending, gets = file->gets.pending;
+  if (count <= 0 || (puts > 0 && gets > 0 && with_statuses) || count != puts + gets) return 0;
+  return ALL;
+}
+
 int requests_cancel(file_t *file, int count, int *numbers, int *statuses) {
   int puts = finish_some(file, count, numbers, statuses, true, true);
   int gets = finish_some(file, count, numbers, statuses, false, true);
   return puts ? puts : gets;
 }
 
-int requests_pending(const file_t *file) {
-  int count = 0;
-  for (const request_t *r = file->requests; r; r = r->next) count++;
-  return count;
-}
+int requests_pending(const file_t *file) { return file->puts.pending + file->gets.pending; }
 
 int bputs_pending(const file_t *file) {
   int count = 0;

@@ -50,6 +50,32 @@ def test_ranks_train_the_model_that_one_process_would_on_all_their_data(mpi, ran
     assert from_alone < 1e-5
 
 
+CLOSED = """
+import json, os
+import numpy as np
+from thalweg import AI
+
+def threads():
+    return sorted(open(f"/proc/self/task/{task}/comm").read().strip() for task in os.listdir("/proc/self/task"))
+
+MODEL = {"type": "mlp", "inputs": 4, "outputs": 4, "hidden": [8]}
+with AI("trainer", {"model": MODEL, "threads": 1}, seed=3) as ai:
+    before, x = threads(), np.zeros((4, 4), np.float32)
+    ai.replay.add(x, x)
+    ai.train(2)
+after = threads()
+if ai.ranks.rank == 0:
+    print(json.dumps([before, after]))
+"""
+
+
+def test_no_thread_of_the_process_group_outlives_the_component(mpi):
+    # one that is left at the interpreter's end may end the process with it
+    before, after = json.loads(mpi.run(2, CLOSED).stdout.splitlines()[-1])
+    ours = [name for name in before if "gloo" in name or "tcpstore" in name]
+    assert ours and not set(ours) & set(after)
+
+
 PACED = """
 import json, time
 import numpy as np

@@ -166,6 +166,12 @@
 /// The bytes of an earlier file of its kind will do, as the caller overwrites them: their memory is at hand.
 #define THALWEG_OPEN_WARM 4
 
+/// The most dimensions of a `thalweg_box`.
+#define THALWEG_BOX_DIMS 8
+
+/// The most regions that `thalweg_redirect_holes` tells of.
+#define THALWEG_HOLES_MAX 512
+
 /// What a call came to.
 ///
 /// Anything but `THALWEG_OK` leaves a message for `thalweg_last_error`, which says what failed, the value that was
@@ -558,6 +564,18 @@ typedef struct thalweg_opened {
   /// 1 when the file was there before, else 0.
   uint32_t existed;
 } thalweg_opened;
+
+/// A part of a variable: `extent[d]` values from `lower[d]` on, for each of its dimensions, the slowest first.
+typedef struct thalweg_box {
+  /// The variable's number in the file.
+  uint32_t variable;
+  /// How many dimensions it has.
+  uint32_t dims;
+  /// Where it begins.
+  uint64_t lower[THALWEG_BOX_DIMS];
+  /// How far it goes.
+  uint64_t extent[THALWEG_BOX_DIMS];
+} thalweg_box;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1355,6 +1373,35 @@ enum thalweg_status thalweg_redirect_find(const struct thalweg_redirect *redirec
 /// `THALWEG_INVALID` for a number that is not open, `THALWEG_GONE` when another process that had the file open failed.
 enum thalweg_status thalweg_redirect_close(const struct thalweg_redirect *redirect,
                                            uint64_t number);
+
+/// Tells what was put into variables of the file that `thalweg_redirect_open` gave this number, for writing: `whole` are
+/// all of them, each from zeros to its shape, and `parts` what was put into them. More may follow. Who closes a file without a word may have written all of it.
+///
+/// # Safety
+/// `whole` points to `variables` boxes, `parts` to `count`.
+enum thalweg_status thalweg_redirect_wrote(const struct thalweg_redirect *redirect,
+                                           uint64_t number,
+                                           const struct thalweg_box *whole,
+                                           size_t variables,
+                                           const struct thalweg_box *parts,
+                                           size_t count);
+
+/// What nobody has written of the file that `thalweg_redirect_open` gave this number: `count` regions, of which the first
+/// `room` go to `holes`. There are none for a component that wrote some of the file itself.
+///
+/// # Safety
+/// `holes` has room for `room` boxes; `count` is `NULL` or valid.
+enum thalweg_status thalweg_redirect_holes(const struct thalweg_redirect *redirect,
+                                           uint64_t number,
+                                           struct thalweg_box *holes,
+                                           size_t room,
+                                           size_t *count);
+
+/// Tells that this component cannot go on, for the reason `why`; the others of the coupling hear of it.
+///
+/// # Safety
+/// `why` is `NULL` or a C string.
+enum thalweg_status thalweg_redirect_fail(const struct thalweg_redirect *redirect, const char *why);
 
 /// Removes the file at `path`; who has it open keeps it. Errors: `THALWEG_NOT_FOUND`.
 ///

@@ -5,8 +5,8 @@ use crate::status::{guarded, invalid, thalweg_status};
 use crate::text::{name, optional, place, read, within};
 use std::ffi::{c_char, c_int};
 use std::os::fd::IntoRawFd;
-use thalweg::redirect::{Access, Client, How, Mode, Rule};
-use thalweg::{Name, Result};
+use thalweg::redirect::{Access, Client, Hole, How, Mode, Rule, Wrote};
+use thalweg::{Name, Region, Result};
 
 /// A connection to the redirect service; made by `thalweg_redirect_connect`, ended by `thalweg_redirect_disconnect`.
 /// Threads may share it; a forked child must make its own.
@@ -63,6 +63,64 @@ pub struct thalweg_opened {
     pub descriptor: c_int,
     /// 1 when the file was there before, else 0.
     pub existed: u32,
+}
+
+/// The most dimensions of a `thalweg_box`.
+pub const THALWEG_BOX_DIMS: usize = 8;
+
+/// The most regions that `thalweg_redirect_holes` tells of.
+pub const THALWEG_HOLES_MAX: usize = 512;
+const _: () = assert!(THALWEG_HOLES_MAX == thalweg::redirect::HOLES_MAX);
+
+/// A part of a variable: `extent[d]` values from `lower[d]` on, for each of its dimensions, the slowest first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct thalweg_box {
+    /// The variable's number in the file.
+    pub variable: u32,
+    /// How many dimensions it has.
+    pub dims: u32,
+    /// Where it begins.
+    pub lower: [u64; THALWEG_BOX_DIMS],
+    /// How far it goes.
+    pub extent: [u64; THALWEG_BOX_DIMS],
+}
+
+impl thalweg_box {
+    fn region(&self, operation: &str) -> Result<Region> {
+        let dims = self.dims as usize;
+        if dims > THALWEG_BOX_DIMS {
+            let detail = format!("a box of {dims} dimensions; accepted are at most {THALWEG_BOX_DIMS}");
+            return Err(invalid(operation, detail));
+        }
+        Region::new(&self.lower[..dims], &self.extent[..dims])
+    }
+
+    fn of(hole: &Hole) -> thalweg_box {
+        let (lower, extent) = (hole.region.lower(), hole.region.extent());
+        let mut result = thalweg_box {
+            variable: hole.variable,
+            dims: lower.len() as u32,
+            lower: [0; THALWEG_BOX_DIMS],
+            extent: [0; THALWEG_BOX_DIMS],
+        };
+        result.lower[..lower.len()].copy_from_slice(lower);
+        result.extent[..extent.len()].copy_from_slice(extent);
+        result
+    }
+}
+
+/// # Safety
+/// `boxes` points to `count` of them, or `count` is 0.
+unsafe fn boxes<'a>(operation: &str, boxes: *const thalweg_box, count: usize) -> Result<&'a [thalweg_box]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if boxes.is_null() {
+        return Err(invalid(operation, format!("{count} boxes at NULL")));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(boxes, count) })
 }
 
 /// # Safety
@@ -208,6 +266,88 @@ pub unsafe extern "C" fn thalweg_redirect_find(
 pub extern "C" fn thalweg_redirect_close(redirect: *const thalweg_redirect, number: u64) -> thalweg_status {
     const OPERATION: &str = "redirect.close";
     guarded(OPERATION, || held(OPERATION, redirect)?.close(number))
+}
+
+/// Tells what was put into variables of the file that `thalweg_redirect_open` gave this number, for writing: `whole` are
+/// all of them, each from zeros to its shape, and `parts` what was put into them. More may follow. Who closes a file without a word may have written all of it.
+///
+/// # Safety
+/// `whole` points to `variables` boxes, `parts` to `count`.
+#[no_mangle]
+pub unsafe extern "C" fn thalweg_redirect_wrote(
+    redirect: *const thalweg_redirect,
+    number: u64,
+    whole: *const thalweg_box,
+    variables: usize,
+    parts: *const thalweg_box,
+    count: usize,
+) -> thalweg_status {
+    const OPERATION: &str = "redirect.wrote";
+    guarded(OPERATION, || {
+        // SAFETY: the caller's promise.
+        let (whole, parts) =
+            unsafe { (boxes(OPERATION, whole, variables)?, boxes(OPERATION, parts, count)?) };
+        let mut told: Vec<Wrote> = Vec::new();
+        for one in whole {
+            told.push(Wrote { variable: one.variable, whole: one.region(OPERATION)?, parts: Vec::new() });
+        }
+        told.sort_by_key(|one| one.variable);
+        for part in parts {
+            let at = told.binary_search_by_key(&part.variable, |one| one.variable);
+            let at = at.map_err(|_| {
+                invalid(OPERATION, format!("a part of variable {}, of which nothing is told", part.variable))
+            })?;
+            told[at].parts.push(part.region(OPERATION)?);
+        }
+        held(OPERATION, redirect)?.wrote(number, told)
+    })
+}
+
+/// What nobody has written of the file that `thalweg_redirect_open` gave this number: `count` regions, of which the first
+/// `room` go to `holes`. There are none for a component that wrote some of the file itself.
+///
+/// # Safety
+/// `holes` has room for `room` boxes; `count` is `NULL` or valid.
+#[no_mangle]
+pub unsafe extern "C" fn thalweg_redirect_holes(
+    redirect: *const thalweg_redirect,
+    number: u64,
+    holes: *mut thalweg_box,
+    room: usize,
+    count: *mut usize,
+) -> thalweg_status {
+    const OPERATION: &str = "redirect.holes";
+    guarded(OPERATION, || {
+        // SAFETY: the caller's promise.
+        let count = unsafe { place(OPERATION, "count", count) }?;
+        if holes.is_null() && room > 0 {
+            return Err(invalid(OPERATION, "holes is NULL"));
+        }
+        let found = held(OPERATION, redirect)?.holes(number)?;
+        for (n, hole) in found.iter().take(room).enumerate() {
+            // SAFETY: n < room, and the caller's promise.
+            unsafe { holes.add(n).write(thalweg_box::of(hole)) };
+        }
+        *count = found.len();
+        Ok(())
+    })
+}
+
+/// Tells that this component cannot go on, for the reason `why`; the others of the coupling hear of it.
+///
+/// # Safety
+/// `why` is `NULL` or a C string.
+#[no_mangle]
+pub unsafe extern "C" fn thalweg_redirect_fail(
+    redirect: *const thalweg_redirect,
+    why: *const c_char,
+) -> thalweg_status {
+    const OPERATION: &str = "redirect.fail";
+    guarded(OPERATION, || {
+        // SAFETY: the caller's promise.
+        let why = unsafe { optional(OPERATION, "why", why) }?.unwrap_or("no reason was given");
+        held(OPERATION, redirect)?.fail(why.to_string())
+    })
 }
 
 /// Removes the file at `path`; who has it open keeps it. Errors: `THALWEG_NOT_FOUND`.

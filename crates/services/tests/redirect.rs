@@ -1,10 +1,11 @@
 //! What components of a coupling can rely on: whom they wait for, and what they hear when that one fails.
 #![allow(clippy::unwrap_used)]
 
+use thalweg_foundation::array::Region;
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Kind, Nanos};
 use thalweg_services::redirect::core::{Config, Input, Output, Redirect};
-use thalweg_services::redirect::message::{Access, Reply, Request};
+use thalweg_services::redirect::message::{Access, Hole, Reply, Request, Wrote};
 use thalweg_services::redirect::{Mode, Rule};
 
 const DEADLINE: Nanos = Nanos(5_000_000_000);
@@ -373,4 +374,106 @@ fn a_request_that_was_given_up_is_forgotten() {
     assert_eq!(bench.core.deadline(), None);
     bench.visit(writer, NEW);
     assert_eq!(bench.answer(id), None);
+}
+
+fn region(lower: &[u64], extent: &[u64]) -> Region {
+    Region::new(lower, extent).unwrap()
+}
+
+fn wrote(variable: u32, whole: &[u64], parts: &[Region]) -> Wrote {
+    Wrote { variable, whole: region(&vec![0; whole.len()], whole), parts: parts.to_vec() }
+}
+
+impl Bench {
+    /// Makes the file, tells what it wrote, and closes it.
+    fn write(&mut self, writer: PeerId, access: Access, variables: Vec<Wrote>) {
+        let id = self.open(writer, access);
+        let opened = self.opened(id).0;
+        self.ask(writer, Request::Wrote { opened, variables });
+        self.close(writer, opened);
+    }
+
+    fn holes(&mut self, reader: PeerId) -> Vec<Hole> {
+        let id = self.open(reader, Access::Read);
+        let opened = self.opened(id).0;
+        let asked = self.ask(reader, Request::Holes { opened });
+        self.close(reader, opened);
+        match self.answer(asked) {
+            Some(Reply::Holes(holes)) => holes.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn readers_are_told_what_nobody_wrote() {
+    let mut bench = Bench::new(&[]);
+    let (one, two, reader) = (bench.join(1, "model"), bench.join(2, "model"), bench.join(3, "reader"));
+    let (left, right) = (region(&[0, 0], &[4, 3]), region(&[1, 2], &[3, 4]));
+    let (first, second) = (bench.open(one, NEW), bench.open(two, NEW));
+    let (first, second) = (bench.opened(first).0, bench.opened(second).0);
+    let untouched = || wrote(7, &[5], &[]);
+    bench
+        .ask(one, Request::Wrote { opened: first, variables: vec![wrote(3, &[4, 6], &[left]), untouched()] });
+    bench.ask(
+        two,
+        Request::Wrote { opened: second, variables: vec![wrote(3, &[4, 6], &[right]), untouched()] },
+    );
+    bench.close(one, first);
+    bench.close(two, second);
+    let corner = Hole { variable: 3, region: region(&[0, 3], &[1, 3]) };
+    let all = Hole { variable: 7, region: region(&[0], &[5]) };
+    assert_eq!(bench.holes(reader), [corner, all.clone()]);
+    assert_eq!(bench.holes(one), [], "who writes a file knows what it did not");
+    // a third component completes one of them, with a record more of which it writes only a part
+    let third = bench.join(4, "filter");
+    let parts = [region(&[0, 3], &[1, 3]), region(&[4, 0], &[1, 5])];
+    bench.write(third, Access::Update, vec![wrote(3, &[5, 6], &parts)]);
+    let last = Hole { variable: 3, region: region(&[4, 5], &[1, 1]) };
+    assert_eq!(bench.holes(reader), [last, all]);
+}
+
+#[test]
+fn a_file_made_anew_has_only_what_was_written_since() {
+    let mut bench = Bench::new(&[]);
+    let (writer, reader) = (bench.join(1, "model"), bench.join(2, "reader"));
+    bench.write(writer, NEW, vec![wrote(0, &[2], &[region(&[0], &[2])])]);
+    assert_eq!(bench.holes(reader), []);
+    bench.write(writer, NEW, vec![wrote(0, &[2], &[region(&[0], &[1])])]);
+    assert_eq!(bench.holes(reader), [Hole { variable: 0, region: region(&[1], &[1]) }]);
+}
+
+#[test]
+fn who_says_nothing_may_have_written_everything() {
+    let mut bench = Bench::new(&[]);
+    let (writer, reader) = (bench.join(1, "model"), bench.join(2, "reader"));
+    bench.write(writer, NEW, vec![wrote(0, &[2], &[])]);
+    assert_eq!(bench.holes(reader).len(), 1);
+    let other = bench.join(3, "editor");
+    bench.visit(other, Access::Update);
+    assert_eq!(bench.holes(reader), []);
+}
+
+#[test]
+fn as_many_parts_as_one_likes_are_remembered_as_written() {
+    let mut bench = Bench::new(&[]);
+    let (writer, reader) = (bench.join(1, "model"), bench.join(2, "reader"));
+    let scattered: Vec<Region> = (0..10_000).map(|n| region(&[2 * n], &[1])).collect();
+    let variables = scattered.chunks(1000).map(|parts| wrote(0, &[20_000], parts)).collect();
+    bench.write(writer, NEW, variables);
+    assert_eq!(bench.holes(reader), [], "beyond the limit nothing is reproached");
+    let few = wrote(0, &[20_000], &scattered[..1000]);
+    bench.write(writer, NEW, vec![few]);
+    assert_eq!(bench.holes(reader).len(), 512, "a limited number is told");
+}
+
+#[test]
+fn a_component_that_cannot_go_on_fails_those_it_exchanges_files_with() {
+    let mut bench = Bench::new(&[]);
+    let (writer, reader) = (bench.join(1, "model"), bench.join(2, "reader"));
+    let waits = bench.open(writer, Access::Read);
+    bench.ask(reader, Request::Fail { why: "nobody wrote rain".into() });
+    assert_eq!(bench.failed(waits).0, Kind::Gone);
+    let next = bench.open(writer, NEW);
+    assert!(bench.failed(next).1.contains("component \"reader\" failed: nobody wrote rain"));
 }

@@ -31,7 +31,7 @@ pub mod stream {
 /// Files that stay in memory.
 pub mod redirect {
     pub use thalweg_services::redirect::client::{Client, How, Opened};
-    pub use thalweg_services::redirect::message::Access;
+    pub use thalweg_services::redirect::message::{Access, Hole, Wrote, HOLES_MAX};
     pub use thalweg_services::redirect::{Mode, Rule, TURNS_MAX};
 }
 

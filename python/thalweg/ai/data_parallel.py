@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import os
 import socket
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,9 @@ class DataParallel:
         self._own = not distributed.is_initialized()
         if not self._own:
             return
+        # Modules of torch that are first imported by a training step take the group of that moment as a default of
+        # their functions: its threads would then last until the interpreter's end, and may end the process with it.
+        importlib.import_module("torch._dynamo")
         names = ranks.gather(socket.gethostname())
         here = len(set(names)) == 1
         if here and device == "cpu":

@@ -131,7 +131,8 @@ class Learner:
             )
 
     def close(self) -> None:
-        """Leave the process group of the ranks."""
+        """Leave the process group of the ranks. The model stays, and is trained by this process alone from then on."""
+        self._trained = self.model  # what averaged the gradients holds the group's threads
         if self._parallel is not None:
             self._parallel.close()
 

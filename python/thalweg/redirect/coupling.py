@@ -46,6 +46,9 @@ class FileRule(BaseModel):
     replay : bool
         Whether a file that PnetCDF makes takes over the memory of an earlier one whose turns are over and whose name
         differs in digits only. What nobody writes into it is then what was there before, where there is no fill value.
+    unwritten : {"error", "allow"}
+        What becomes of a component that reads by PnetCDF what no component has written and what has no fill value: all
+        components fail, or it gets whatever lies there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,6 +57,7 @@ class FileRule(BaseModel):
     mode: Literal["memory", "both", "file"] = "memory"
     turns: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
     replay: bool = True
+    unwritten: Literal["error", "allow"] = "error"
 
 
 class Coupling(BaseModel):
@@ -66,7 +70,7 @@ class Coupling(BaseModel):
     components : dict of str to str
         A pattern for each component, of the name of its program, of its script, or of one of its first arguments.
         Programs that match none are left alone. Empty: each program is a component that is called as its program or
-        script.
+        script. One alone waits for no file: what is not there, nobody makes.
     files : list of FileRule
         The files that are redirected; all others are left alone.
     """
@@ -102,7 +106,7 @@ class Coupling(BaseModel):
     def environment(self) -> dict[str, str]:
         """What ``libthalweg-redirect.so`` reads."""
         rules = [
-            f"{rule.mode}\t{self.deadline_s}\t{','.join(rule.turns)}\t{int(rule.replay)}\t{rule.match}"
+            f"{rule.mode}\t{self.deadline_s}\t{','.join(rule.turns)}\t{int(rule.replay)}\t{rule.unwritten}\t{rule.match}"
             for rule in self.files
         ]
         components = [f"{name}\t{pattern}" for name, pattern in self.components.items()]

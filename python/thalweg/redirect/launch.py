@@ -92,7 +92,10 @@ def launch(
         **coupling.environment(),
         "THALWEG_REDIRECT_COUPLING": name,
     }
-    environment.pop("THALWEG_REDIRECT_COMPONENT", None)
+    for inherited in ("COMPONENT", "LOOK", "ALONE"):
+        environment.pop(f"THALWEG_REDIRECT_{inherited}", None)
+    if service is None and len(parts) == len(coupling.components) == 1:
+        environment["THALWEG_REDIRECT_ALONE"] = "1"
     if look:
         environment |= {"THALWEG_REDIRECT_LOOK": "1", "THALWEG_REDIRECT_COMPONENT": _LOOKER}
     if service is not None:

@@ -1,7 +1,7 @@
 //! A process's connection to the redirect service.
 
 use super::driver::Handshake;
-use super::message::{Access, Reply, Request, PROTOCOL};
+use super::message::{Access, Hole, Reply, Request, Wrote, PROTOCOL};
 use super::rule::Rule;
 use crate::greeting::{Greeting, Hello};
 use crate::line::Line;
@@ -126,6 +126,34 @@ impl Client {
     /// What became of the file, when another process failed.
     pub fn close(&self, opened: u64) -> Result<()> {
         self.done(Request::Close { opened })
+    }
+
+    /// Tells what was written of a file that is open for writing. More may follow; who closes one without it may have
+    /// written all of it.
+    ///
+    /// # Errors
+    /// `Invalid` for a number that is not open.
+    pub fn wrote(&self, opened: u64, variables: Vec<Wrote>) -> Result<()> {
+        self.done(Request::Wrote { opened, variables })
+    }
+
+    /// What nobody has written of a file that is open, at most `HOLES_MAX` regions; none for a component that wrote some of it.
+    ///
+    /// # Errors
+    /// `Invalid` for a number that is not open.
+    pub fn holes(&self, opened: u64) -> Result<Vec<Hole>> {
+        match self.ask(Request::Holes { opened }, SOON)? {
+            Reply::Holes(holes) => Ok(holes),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Tells that this component cannot go on, so that those hear of it that exchange files with it.
+    ///
+    /// # Errors
+    /// As the link says.
+    pub fn fail(&self, why: String) -> Result<()> {
+        self.done(Request::Fail { why })
     }
 
     /// Removes a file.

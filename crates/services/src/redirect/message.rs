@@ -2,6 +2,7 @@
 
 use super::rule::Rule;
 use serde::{Deserialize, Serialize};
+use thalweg_foundation::array::Region;
 use thalweg_foundation::base::Name;
 use thalweg_foundation::Error;
 
@@ -35,6 +36,29 @@ impl Access {
         matches!(self, Access::Update | Access::Create { .. })
     }
 }
+
+/// What a process has put into a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrote {
+    /// Its number in the file.
+    pub variable: u32,
+    /// All of it, with as many records as there are.
+    pub whole: Region,
+    /// What was put.
+    pub parts: Vec<Region>,
+}
+
+/// What nobody has put into a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hole {
+    /// Its number in the file.
+    pub variable: u32,
+    /// Where nothing was put.
+    pub region: Region,
+}
+
+/// The most holes of a file that are told; others are not noticed.
+pub const HOLES_MAX: usize = 512;
 
 /// What a program asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +116,23 @@ pub enum Request {
         /// Its number.
         request: u64,
     },
+    /// I have put this into a file that I have open for writing. Who closes one without it may have written all of it.
+    Wrote {
+        /// The file's number.
+        opened: u64,
+        /// Each variable, also those into which nothing was put. More may follow.
+        variables: Vec<Wrote>,
+    },
+    /// What has nobody written of a file that I have open?
+    Holes {
+        /// The file's number.
+        opened: u64,
+    },
+    /// I cannot go on; nor can those who exchange files with me.
+    Fail {
+        /// Why.
+        why: String,
+    },
 }
 
 /// What the service answers.
@@ -115,4 +156,6 @@ pub enum Reply {
         /// The content's number.
         content: u64,
     },
+    /// To `Holes`: at most `HOLES_MAX`.
+    Holes(Vec<Hole>),
 }

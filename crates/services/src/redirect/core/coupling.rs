@@ -28,6 +28,11 @@ impl Coupling {
         self.ended.insert(component);
     }
 
+    /// A process of `component` cannot go on.
+    pub fn failed(&mut self, component: Name, why: String) {
+        self.failed.insert(component, why);
+    }
+
     /// Why nothing can be exchanged any more, as a component failed.
     pub fn failure(&self) -> Option<Error> {
         let (component, why) = self.failed.iter().next()?;

@@ -2,6 +2,7 @@
 
 use super::super::message::Access;
 use super::super::rule::Rule;
+use super::written::Written;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Error, Kind};
@@ -17,6 +18,8 @@ pub struct Opening {
     pub access: Access,
     /// It is no turn.
     pub glance: bool,
+    /// It was told what is written through it.
+    pub told: bool,
 }
 
 /// Whether a file can be opened.
@@ -30,13 +33,22 @@ pub enum Verdict {
     No(Error),
 }
 
+/// The bytes of a file.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// Their number.
+    pub number: u64,
+    /// What was written of them.
+    pub written: Written,
+}
+
 /// A file that is redirected.
 #[derive(Clone, Debug)]
 pub struct File {
     /// The rule that it matched.
     pub rule: Rule,
     /// Where its bytes are; none: there is no file.
-    pub content: Option<u64>,
+    pub content: Option<Content>,
     /// Who has it open.
     pub openings: BTreeMap<u64, Opening>,
     /// Why it cannot be used any more.
@@ -108,7 +120,7 @@ impl File {
             return Verdict::Wait(others.into());
         }
         let other = self.openings.values().find(|o| o.access.writes() && o.component != *component);
-        match (access, self.content) {
+        match (access, &self.content) {
             (_, Some(_)) if other.is_some() => {
                 let name = other.map_or("", |o| o.component.as_str());
                 Verdict::Wait(format!("component {name:?}, which is writing it"))

@@ -5,6 +5,7 @@
 mod coupling;
 mod file;
 mod state;
+mod written;
 
 pub use state::{Config, Redirect};
 

@@ -1,9 +1,10 @@
 //! All files of all couplings, and who waits for them.
 
-use super::super::message::{Access, Reply, Request, PATH_MAX};
+use super::super::message::{Access, Reply, Request, HOLES_MAX, PATH_MAX};
 use super::super::rule::{Mode, Rule};
 use super::coupling::Coupling;
-use super::file::{kind, none, File, Opening, Verdict};
+use super::file::{kind, none, Content, File, Opening, Verdict};
+use super::written::Written;
 use super::{Input, Output};
 use std::collections::BTreeMap;
 use thalweg_foundation::base::{Name, PeerId};
@@ -125,10 +126,7 @@ impl Redirect {
             }
             Request::Close { opened } => {
                 let peer = self.peers.get_mut(&from).and_then(|peer| peer.opened.remove(&opened));
-                let Some(place) = peer else {
-                    let detail = format!("{opened} is not open");
-                    return Err(Error::new(Kind::Invalid, "redirect.close", detail));
-                };
+                let place = peer.ok_or_else(|| not_open("redirect.close", opened))?;
                 // What became of the file does not keep its user from letting go of it, but is told.
                 let failed = self.files.get(&place).and_then(|file| file.failed.clone());
                 self.close(&place, opened, out);
@@ -138,7 +136,7 @@ impl Redirect {
                 let place = (coupling, path);
                 let content = self.files.get_mut(&place).and_then(|file| file.content.take());
                 let content = content.ok_or_else(|| none(&place.1))?;
-                out.push(Output::Drop { content });
+                out.push(Output::Drop { content: content.number });
                 self.changed(&place, out);
                 Ok(Some(Reply::Done))
             }
@@ -149,7 +147,7 @@ impl Redirect {
                 let (rule, content) = moved.ok_or_else(|| none(&old.1))?;
                 let file = self.files.entry(new.clone()).or_insert_with(|| File::new(rule));
                 if let Some(content) = file.content.replace(content) {
-                    out.push(Output::Drop { content });
+                    out.push(Output::Drop { content: content.number });
                 }
                 self.changed(&old, out);
                 self.changed(&new, out);
@@ -158,10 +156,30 @@ impl Redirect {
             Request::Ended { component, running, failure } => {
                 let known = self.couplings.entry(coupling.clone()).or_default();
                 known.ended(component, running, failure);
-                let waiting = self.waits.values().filter(|wait| wait.place.0 == coupling);
-                let places: Vec<Place> = waiting.map(|wait| wait.place.clone()).collect();
-                places.iter().for_each(|place| self.changed(place, out));
+                self.all_changed(&coupling, out);
                 Ok(Some(Reply::Done))
+            }
+            Request::Fail { why } => {
+                let component = peer.component.clone();
+                self.couplings.entry(coupling.clone()).or_default().failed(component, why);
+                self.all_changed(&coupling, out);
+                Ok(Some(Reply::Done))
+            }
+            Request::Wrote { opened, variables } => {
+                let file = self.opened(from, opened, "redirect.wrote")?;
+                if let Some(opening) = file.openings.get_mut(&opened) {
+                    opening.told = true;
+                }
+                if let Some(content) = &mut file.content {
+                    variables.iter().for_each(|wrote| content.written.add(wrote));
+                }
+                Ok(Some(Reply::Done))
+            }
+            Request::Holes { opened } => {
+                let reader = peer.component.clone();
+                let file = self.opened(from, opened, "redirect.holes")?;
+                let holes = file.content.as_ref().map(|content| content.written.holes(&reader, HOLES_MAX));
+                Ok(Some(Reply::Holes(holes.unwrap_or_default())))
             }
             Request::Cancel { request } => {
                 let given_up = self.waits.iter().find(|(_, wait)| wait.peer == from && wait.id == request);
@@ -171,6 +189,13 @@ impl Redirect {
                 Ok(None)
             }
         }
+    }
+
+    /// The file that a process has open.
+    fn opened(&mut self, peer: PeerId, opened: u64, operation: &'static str) -> Result<&mut File> {
+        let place = self.peers.get(&peer).and_then(|peer| peer.opened.get(&opened));
+        let file = place.and_then(|place| self.files.get_mut(place));
+        file.ok_or_else(|| not_open(operation, opened))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -256,23 +281,29 @@ impl Redirect {
         asked: &Asked,
         out: &mut Vec<Output>,
     ) -> Result<Reply> {
-        let (content, opened) = (self.fresh(), self.fresh());
+        let (number, opened) = (self.fresh(), self.fresh());
         let file = self.files.get_mut(place).ok_or_else(|| none(&place.1))?;
-        if let (true, Some(content)) = (asked.find, file.content) {
-            return Ok(Reply::Found { content });
+        if let (true, Some(content)) = (asked.find, &file.content) {
+            return Ok(Reply::Found { content: content.number });
         }
         let existed = file.content.is_some();
         // Who reads what was there keeps it; only the processes of one component make a file together.
         let anew = matches!(asked.access, Access::Create { truncate: true, .. });
         if !existed || anew && !file.is_written_by(&component) {
-            if let Some(content) = file.content.replace(content) {
-                out.push(Output::Drop { content });
-            }
+            let before = file.content.replace(Content { number, written: Written::default() });
+            out.extend(before.map(|content| Output::Drop { content: content.number }));
             file.failed = None;
-            out.push(Output::Make { content, kind: asked.warm.then(|| kind(&place.1)) });
+            out.push(Output::Make { content: number, kind: asked.warm.then(|| kind(&place.1)) });
         }
-        let content = file.content.unwrap_or(content);
-        let opening = Opening { peer: from, component, access: asked.access, glance: asked.glance };
+        let mut content = number;
+        if let Some(known) = &mut file.content {
+            content = known.number;
+            if asked.access.writes() {
+                known.written.opened_by(&component);
+            }
+        }
+        let opening =
+            Opening { peer: from, component, access: asked.access, glance: asked.glance, told: false };
         file.openings.insert(opened, opening);
         if let Some(peer) = self.peers.get_mut(&from) {
             peer.opened.insert(opened, place.clone());
@@ -283,13 +314,17 @@ impl Redirect {
     fn close(&mut self, place: &Place, opened: u64, out: &mut Vec<Output>) {
         let Some(file) = self.files.get_mut(place) else { return };
         let Some(opening) = file.openings.remove(&opened) else { return };
-        if let (true, false, Mode::Both, Some(content)) =
-            (opening.access.writes(), file.is_written(), file.rule.mode, file.content)
-        {
-            out.push(Output::Save { content, path: place.1.clone() });
+        let last = !file.is_written();
+        if let (true, Some(content)) = (opening.access.writes(), &mut file.content) {
+            if !opening.told {
+                content.written.unknown();
+            }
+            if last && file.rule.mode == Mode::Both {
+                out.push(Output::Save { content: content.number, path: place.1.clone() });
+            }
         }
         if file.closed(&opening) {
-            if let Some(content) = file.content.take() {
+            if let Some(Content { number: content, .. }) = file.content.take() {
                 // Who still looks at it must not see another file there.
                 out.push(match file.openings.is_empty() && file.rule.mode == Mode::Memory {
                     true => Output::Retire { content, kind: kind(&place.1) },
@@ -314,6 +349,13 @@ impl Redirect {
             }
         }
         self.forget(place);
+    }
+
+    /// Answers whoever waits in a coupling and need not any more.
+    fn all_changed(&mut self, coupling: &Name, out: &mut Vec<Output>) {
+        let waiting = self.waits.values().filter(|wait| wait.place.0 == *coupling);
+        let places: Vec<Place> = waiting.map(|wait| wait.place.clone()).collect();
+        places.iter().for_each(|place| self.changed(place, out));
     }
 
     fn answered(&mut self, number: u64) {
@@ -373,4 +415,8 @@ impl Redirect {
             }
         }
     }
+}
+
+fn not_open(operation: &'static str, opened: u64) -> Error {
+    Error::new(Kind::Invalid, operation, format!("{opened} is not open"))
 }

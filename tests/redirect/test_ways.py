@@ -1,0 +1,58 @@
+"""Whatever way values are put, and by whom, they come out; and what nobody puts is no value."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+RULES = """
+deadline_s = 20
+components = {{ writer = "put", reader = "get" }}
+[[files]]
+match = "*.nc"
+unwritten = "{unwritten}"
+"""
+
+
+def exchange(coupled, pnetcdf, mpiexec, case, unwritten="error"):
+    """What a reader of one process says to what a writer of two puts."""
+    put = ["-n", "2", pnetcdf / "cases", "put", case, "FIELD.nc"]
+    get = ["-n", "1", pnetcdf / "cases", "get", case, "FIELD.nc"]
+    return coupled(RULES.format(unwritten=unwritten), *mpiexec[:2], *get, ":", *put)
+
+
+@pytest.mark.parametrize("case", ["strided", "mapped", "vard", "independent"])
+def test_values_come_out_in_whatever_way_they_were_put(coupled, pnetcdf, mpiexec, tmp_path, case):
+    done = exchange(coupled, pnetcdf, mpiexec, case)
+    assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"coupling.toml"}
+
+
+def test_one_call_takes_more_than_two_gib(coupled, pnetcdf, mpiexec):
+    done = exchange(coupled, pnetcdf, mpiexec, "large")
+    assert (done.returncode, done.stdout) == (0, "1 0 2\n"), done.stderr
+
+
+def test_what_nobody_wrote_fails_reader_and_writer_by_name(coupled, pnetcdf, mpiexec):
+    begin = time.monotonic()
+    done = exchange(coupled, pnetcdf, mpiexec, "hole")
+    assert time.monotonic() - begin < 15, "nobody waits for the deadline"
+    assert done.returncode == 1
+    assert 'FIELD.nc: variable "field": nobody has written [0:6, 7:8], which was asked for' in done.stderr
+    assert "component 'reader' failed" in done.stderr
+
+
+def test_what_nobody_wrote_may_be_allowed(coupled, pnetcdf, mpiexec):
+    done = exchange(coupled, pnetcdf, mpiexec, "hole", unwritten="allow")
+    assert (done.returncode, done.stdout) == (0, "differ\n"), done.stderr
+
+
+def test_a_writer_that_goes_on_hears_what_its_reader_missed(coupled, pnetcdf, mpiexec):
+    files = [f"FIELD{n}.nc" for n in range(3000)]
+    put = ["-n", "2", pnetcdf / "cases", "put", "hole", *files]
+    get = ["-n", "1", pnetcdf / "cases", "get", "hole", files[0]]
+    done = coupled(RULES.format(unwritten="error"), *mpiexec[:2], *put, ":", *get)
+    assert done.returncode == 1
+    assert 'component "reader" failed: ' in done.stderr and "nobody has written [0:6, 7:8]" in done.stderr
+    assert "component 'writer' failed" in done.stderr
