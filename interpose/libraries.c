@@ -9,49 +9,65 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* What this thread's outermost library call is about. */
+/* What this thread's outermost library call is about: of its file there is a session as soon as it is met. */
 static __thread struct {
   int depth;
-  bool creates;
+  bool creates, named;
   int refused;
-  char path[PATH_BYTES];
+  uint32_t access;
+  session_t *session;
+  matched_t file;
 } opening;
 
 bool library_opens(void) { return opening.depth > 0; }
 bool library_creates(void) { return opening.depth > 0 && opening.creates; }
-int library_refused(const char *path) {
-  return opening.depth > 0 && strcmp(opening.path, path) == 0 ? opening.refused : 0;
+
+static void announce(const char *path, uint32_t access) {
+  if (opening.depth++ > 0) return;
+  opening.creates = access > THALWEG_ACCESS_UPDATE;
+  opening.refused = 0;
+  opening.access = access;
+  opening.session = NULL;
+  opening.named = matches(AT_FDCWD, path, &opening.file);
+}
+
+static void begin(bool warm) {
+  opening.session = session_hold(&opening.file, (wish_t){.access = opening.access, .turn = true, .warm = warm});
+  if (!opening.session) opening.refused = errno;
+}
+
+int library_meets(const char *path, int flags) {
+  if (opening.depth == 0 || !opening.named || strcmp(opening.file.path, path) != 0) return 0;
+  // Who makes a file and opens it for reading looks whether there is one.
+  if (opening.creates && (flags & O_ACCMODE) == O_RDONLY) return 0;
+  if (!opening.session && !opening.refused) begin(false);
+  // A library that must not make the file anew finds it in the way, and says so with its own error.
+  if (opening.session || (opening.refused == EEXIST && !(flags & O_CREAT))) return 0;
+  errno = opening.refused;
+  return -1;
 }
 
 session_t *library_begins(const char *path, uint32_t access, bool warm) {
-  matched_t file;
-  session_t *session = NULL;
-  if (opening.depth++ == 0) {
-    opening.creates = access > THALWEG_ACCESS_UPDATE;
-    opening.refused = 0;
-    *opening.path = '\0';
-    if (matches(AT_FDCWD, path, &file)) {
-      memcpy(opening.path, file.path, sizeof opening.path);
-      session = session_hold(&file, (wish_t){.access = access, .turn = true, .warm = warm});
-      if (!session) opening.refused = errno;
-    }
-  }
-  return session;
+  announce(path, access);
+  if (opening.depth > 1 || !opening.named) return NULL;
+  begin(warm);
+  return opening.session;
 }
 
 void library_goes_on(void) { opening.depth--; }
 
-static void end(session_t *session) {
+/* The library has opened the file, or not: a library that keeps it in its own memory has met none. */
+static void end(void) {
   int why = errno;
-  if (session) session_release(session);
   library_goes_on();
+  if (opening.depth == 0 && opening.session) session_release(opening.session);
   errno = why;
 }
 
-#define OPENING(access, call)             \
-  session_t *session = library_begins(path, access, false); \
-  int result = call;                      \
-  end(session);                           \
+#define OPENING(access, call) \
+  announce(path, access);     \
+  __typeof__(call) result = call; \
+  end();                      \
   return result
 
 /* The flags of netCDF and of PnetCDF. */
@@ -104,18 +120,42 @@ int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id)
 enum { H5F_ACC_RDWR = 1, H5F_ACC_EXCL = 4 };
 typedef int64_t hid_t;
 
-hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t access) {
-  LIBRARY(H5Fcreate, hid_t(*)(const char *, unsigned, hid_t, hid_t));
-  session_t *session = library_begins(path, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, false);
-  hid_t result = real(path, flags, creation, access);
-  end(session);
-  return result;
+/*
+ * Whether HDF5 keeps the file of this access list in its own memory and nowhere else: one that it makes, or of which it was given
+ * the bytes. It looks for a file of the name all the same, and goes on whatever it finds; that is none of ours.
+ */
+static bool own_memory(hid_t list, bool made, const void *caller) {
+#define H5(name, ...) ((int (*)(__VA_ARGS__))real_function(#name, caller))
+  if (list == 0) return false;
+  void *tell = NULL, *whom = NULL;
+  size_t step = 0, given = 0;
+  unsigned backed = 0; /* a whole one, or its first byte */
+  H5(H5Eget_auto2, hid_t, void **, void **)(0, &tell, &whom);
+  H5(H5Eset_auto2, hid_t, void *, void *)(0, NULL, NULL);
+  bool core = H5(H5Pget_fapl_core, hid_t, size_t *, unsigned *)(list, &step, &backed) >= 0;
+  bool image = core && H5(H5Pget_file_image, hid_t, void **, size_t *)(list, NULL, &given) >= 0 && given > 0;
+  H5(H5Eset_auto2, hid_t, void *, void *)(0, tell, whom);
+  return core && !backed && (made || image);
+#undef H5
 }
 
-hid_t H5Fopen(const char *path, unsigned flags, hid_t access) {
+#define H5_OPENING(list, access, call)                                 \
+  uint32_t wanted = access;                                            \
+  bool made = wanted > THALWEG_ACCESS_UPDATE;                          \
+  bool alone = redirecting() && own_memory(list, made, __builtin_return_address(0)); \
+  inside += alone;                                                     \
+  announce(path, wanted);                                              \
+  hid_t result = call;                                                 \
+  end();                                                               \
+  inside -= alone;                                                     \
+  return result
+
+hid_t H5Fcreate(const char *path, unsigned flags, hid_t creation, hid_t list) {
+  LIBRARY(H5Fcreate, hid_t(*)(const char *, unsigned, hid_t, hid_t));
+  H5_OPENING(list, flags & H5F_ACC_EXCL ? THALWEG_ACCESS_EXCLUSIVE : THALWEG_ACCESS_TRUNCATE, real(path, flags, creation, list));
+}
+
+hid_t H5Fopen(const char *path, unsigned flags, hid_t list) {
   LIBRARY(H5Fopen, hid_t(*)(const char *, unsigned, hid_t));
-  session_t *session = library_begins(path, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, false);
-  hid_t result = real(path, flags, access);
-  end(session);
-  return result;
+  H5_OPENING(list, flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, real(path, flags, list));
 }

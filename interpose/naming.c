@@ -11,25 +11,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
-static int look_at(const matched_t *file, bool *own) {
-  bool fresh;
-  int bytes = session_bytes(file->path, &fresh), refused = library_refused(file->path);
-  *own = bytes < 0;
-  if (bytes >= 0) return bytes;
-  if (fresh || refused) {
-    errno = refused ? refused : ENOENT;
-    return -1;
-  }
-  return service_find(file);
-}
-
-static void looked(int bytes, bool own) {
+void looked(int bytes, bool own) {
   REAL(close, int (*)(int));
   int why = errno;
   if (own) real(bytes);
   errno = why;
 }
+
+int look_at(const matched_t *file, bool *own) {
+  bool fresh;
+  *own = false;
+  if (library_meets(file->path, O_RDONLY) < 0) return -1;
+  int bytes = session_bytes(file->path, &fresh);
+  *own = bytes < 0;
+  if (bytes >= 0) return bytes;
+  if (fresh) {
+    errno = ENOENT;
+    return -1;
+  }
+  bytes = service_find(file);
+  if (bytes < 0 || session_made(bytes)) return bytes;
+  looked(bytes, true);
+  errno = ENOENT;
+  return -1;
+}
+
+/* Without the bit that sets it apart from one that was not made (attributes.c). */
+static mode_t mode_shown(mode_t mode) { return (mode & 07777) == (NOT_MADE | S_ISVTX) ? mode & ~S_ISVTX : mode; }
 
 /* As the file system would show the file: with a name. */
 static int shown(const matched_t *file, struct stat *found) {
@@ -39,6 +47,7 @@ static int shown(const matched_t *file, struct stat *found) {
   if (bytes < 0) return -1;
   int result = real(bytes, found);
   found->st_nlink = 1;
+  found->st_mode = mode_shown(found->st_mode);
   looked(bytes, own);
   return result;
 }
@@ -100,6 +109,7 @@ int statx(int at, const char *path, int flags, unsigned mask, struct statx *foun
   if (bytes < 0) return -1;
   int result = real(bytes, "", AT_EMPTY_PATH, mask, found);
   found->stx_nlink = 1;
+  found->stx_mode = (uint16_t)mode_shown(found->stx_mode);
   looked(bytes, own);
   return result;
 }
@@ -190,7 +200,7 @@ static int carried(const char *from, const char *to) {
 static int renamed(int from_at, const char *from, int to_at, const char *to, int *result) {
   matched_t source, target;
   bool leaves = matches(from_at, from, &source), comes = matches(to_at, to, &target);
-  if (!leaves && !comes) return 0;
+  if (!leaves && (!comes || is_folder(from_at, from))) return 0;
   if (leaves && comes) {
     *result = service_rename(source.path, target.path);
     if (*result == 0) session_renamed(source.path, target.path);
@@ -215,10 +225,42 @@ int renameat(int from_at, const char *from, int to_at, const char *to) {
   return renamed(from_at, from, to_at, to, &result) ? result : real(from_at, from, to_at, to);
 }
 
+/* Whether a file of this name is in the way of one that must not take its place. */
+static bool in_the_way(int at, const char *path) {
+  matched_t file;
+  struct stat found;
+  return matches(at, path, &file) ? allowed(&file, F_OK) == 0 : fstatat(at, path, &found, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags) {
   REAL(renameat2, int (*)(int, const char *, int, const char *, unsigned));
+  matched_t file;
   int result;
-  return flags == 0 && renamed(from_at, from, to_at, to, &result) ? result : real(from_at, from, to_at, to, flags);
+  if (flags == 0) return renameat(from_at, from, to_at, to);
+  if (!matches(from_at, from, &file) && !matches(to_at, to, &file)) return real(from_at, from, to_at, to, flags);
+  if (flags != RENAME_NOREPLACE || in_the_way(to_at, to)) {
+    errno = flags == RENAME_NOREPLACE ? EEXIST : EINVAL; // as of a file system that knows nothing else
+    return -1;
+  }
+  return renamed(from_at, from, to_at, to, &result) ? result : real(from_at, from, to_at, to, flags);
+}
+
+/* A file in memory has one name. */
+static bool would_link(int from_at, const char *from, int to_at, const char *to) {
+  matched_t file;
+  if (!matches(from_at, from, &file) && !matches(to_at, to, &file)) return false;
+  errno = EPERM;
+  return true;
+}
+
+int link(const char *from, const char *to) {
+  REAL(link, int (*)(const char *, const char *));
+  return would_link(AT_FDCWD, from, AT_FDCWD, to) ? -1 : real(from, to);
+}
+
+int linkat(int from_at, const char *from, int to_at, const char *to, int flags) {
+  REAL(linkat, int (*)(int, const char *, int, const char *, int));
+  return would_link(from_at, from, to_at, to) ? -1 : real(from_at, from, to_at, to, flags);
 }
 
 int truncate(const char *path, off_t length) {

@@ -23,11 +23,7 @@ static wish_t wish_of(int flags) {
 }
 
 static int open_matched(const matched_t *file, int flags) {
-  int refused = library_refused(file->path);
-  if (refused) {
-    errno = refused;
-    return -1;
-  }
+  if (library_meets(file->path, flags) < 0) return -1;
   session_t *session = session_hold(file, wish_of(flags));
   if (!session) return -1;
   int made = session_open(session, flags), why = errno;
@@ -35,6 +31,9 @@ static int open_matched(const matched_t *file, int flags) {
   errno = why;
   return made;
 }
+
+/* Who asks whether something is a folder waits for no file. */
+static bool is_for_files(int flags) { return !(flags & O_DIRECTORY); }
 
 static mode_t mode_of(int flags, va_list rest) { return flags & (O_CREAT | __O_TMPFILE) ? va_arg(rest, mode_t) : 0; }
 
@@ -46,7 +45,7 @@ static mode_t mode_of(int flags, va_list rest) { return flags & (O_CREAT | __O_T
     mode_t mode = mode_of(flags, rest);                                \
     va_end(rest);                                                      \
     matched_t file;                                                    \
-    if (matches(AT_FDCWD, path, &file)) return open_matched(&file, flags); \
+    if (is_for_files(flags) && matches(AT_FDCWD, path, &file)) return open_matched(&file, flags); \
     return real(path, flags, mode);                                    \
   }
 
@@ -58,7 +57,7 @@ static mode_t mode_of(int flags, va_list rest) { return flags & (O_CREAT | __O_T
     mode_t mode = mode_of(flags, rest);                                \
     va_end(rest);                                                      \
     matched_t file;                                                    \
-    if (matches(at, path, &file)) return open_matched(&file, flags);   \
+    if (is_for_files(flags) && matches(at, path, &file)) return open_matched(&file, flags); \
     return real(at, path, flags, mode);                                \
   }
 
@@ -72,6 +71,9 @@ OPENAT(openat)
 OPENAT(openat64)
 OPEN_2(__open_2, open)
 OPEN_2(__open64_2, open64)
+
+int __openat_2(int at, const char *path, int flags) { return openat(at, path, flags); }
+int __openat64_2(int at, const char *path, int flags) { return openat64(at, path, flags); }
 
 int creat(const char *path, mode_t mode) { return open(path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
 int creat64(const char *path, mode_t mode) { return open(path, O_CREAT | O_WRONLY | O_TRUNC, mode); }

@@ -34,7 +34,9 @@ HIDDEN bool only_looks(void);
 HIDDEN bool is_alone(void);
 /* The component that this program is one of; NULL: none, and nothing is redirected. */
 HIDDEN const char *component(void);
-/* Whether `path`, relative to the folder `at` (or AT_FDCWD), matches a rule. A folder that is not there matches none. */
+/* Whether `path`, relative to the folder `at` (or AT_FDCWD), is a folder of the file system. */
+HIDDEN bool is_folder(int at, const char *path);
+/* Whether `path`, relative to `at`, matches a rule. Folders match none, nor does what is in a folder that is not there. */
 HIDDEN bool matches(int at, const char *path, matched_t *found);
 
 /* ---- service.c: the connection */
@@ -61,6 +63,9 @@ typedef struct {
   bool warm; /* what the file's bytes were before does not matter */
 } wish_t;
 
+/* A content that was handed out, but of which no file was made yet, has this mode, which no program can give it. */
+enum { NOT_MADE = 0777 };
+
 /* A use of a file, from its opening by a library, or by the program itself, until its last descriptor is closed. */
 typedef struct session session_t;
 
@@ -79,20 +84,31 @@ HIDDEN int session_open(session_t *session, int flags);
 /* The descriptor of the bytes of a file that this process has in use and that is there, else -1. `fresh`: whether it is in
    use, but was not made yet. */
 HIDDEN int session_bytes(const char *path, bool *fresh);
+/* Whether a program has made a file of these bytes. */
+HIDDEN bool session_made(int bytes);
 /* A file is called otherwise, or, where `to` is empty, nothing any more; what was called so is not. */
 HIDDEN void session_renamed(const char *from, const char *to);
+/* Whether a descriptor is one of a redirected file. */
+HIDDEN bool session_has(int descriptor);
 /* The session that a descriptor held, which the caller holds now; NULL when there is none. */
 HIDDEN session_t *session_taken(int descriptor);
 /* The descriptor `to` has become a copy of `from`. */
 HIDDEN void session_copied(int from, int to);
+
+/* ---- naming.c: files by their names */
+
+/* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
+HIDDEN int look_at(const matched_t *file, bool *own);
+HIDDEN void looked(int bytes, bool own);
 
 /* ---- libraries.c: PnetCDF, netCDF and HDF5 open files by many calls of the C library */
 
 /* Whether this thread is in a library's opening of a file; whether it makes the file. */
 HIDDEN bool library_opens(void);
 HIDDEN bool library_creates(void);
-/* The errno with which this thread's library was refused `path`, else 0. */
-HIDDEN int library_refused(const char *path);
+/* This thread comes to `path`, and opens it with these flags. Where that is the file that its library opens, the session begins
+   now; 0, or -1 with errno. */
+HIDDEN int library_meets(const char *path, int flags);
 
 /* Holds the session of a file while a library opens it; NULL where it is not redirected, or was refused. */
 HIDDEN session_t *library_begins(const char *path, uint32_t access, bool warm);

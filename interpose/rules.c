@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { RULES_MAX = 256 };
@@ -131,6 +132,16 @@ static bool may_match(const char *name) {
   return false;
 }
 
+bool is_folder(int at, const char *path) {
+  struct stat found;
+  int (*real)(int, const char *, struct stat *, int) =
+    (int (*)(int, const char *, struct stat *, int))real_libc("fstatat");
+  int before = errno;
+  bool folder = real(at, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode);
+  errno = before;
+  return folder;
+}
+
 bool matches(int at, const char *path, matched_t *found) {
   if (!path || !*path || !redirecting()) return false;
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -153,7 +164,7 @@ bool matches(int at, const char *path, matched_t *found) {
   const char *between = strcmp(links_resolved, "/") == 0 ? "" : "/";
   if (snprintf(found->path, sizeof found->path, "%s%s%s", links_resolved, between, name) >= (int)sizeof found->path) return false;
   const entry_t *entry = entry_for(found->path, name);
-  if (!entry || entry->left_alone) return false;
+  if (!entry || entry->left_alone || is_folder(AT_FDCWD, found->path)) return false;
   found->rule = &entry->rule;
   found->replays = entry->replays;
   found->forgives = entry->forgives;

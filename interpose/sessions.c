@@ -23,9 +23,6 @@ struct session {
 
 enum { DESCRIPTORS = 1 << 16, OUT_OF_THE_WAY = 500 };
 
-/* A content that was handed out but not created yet has this mode, which no program can give it (see session_open). */
-enum { NOT_MADE = 0777 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static session_t *sessions;
 static _Atomic(session_t *) of_descriptor[DESCRIPTORS];
@@ -123,7 +120,7 @@ int session_release(session_t *session) {
   return ended;
 }
 
-static bool is_made(int bytes) {
+bool session_made(int bytes) {
   struct stat found;
   inside++;
   bool made = fstat(bytes, &found) == 0 && (found.st_mode & 07777) != NOT_MADE;
@@ -139,7 +136,7 @@ static void make(int bytes) {
 }
 
 int session_open(session_t *session, int flags) {
-  if (!is_made(session->bytes)) {
+  if (!session_made(session->bytes)) {
     if (!(flags & O_CREAT)) {
       errno = ENOENT;
       return -1;
@@ -190,7 +187,7 @@ int session_bytes(const char *path, bool *fresh) {
   for (session_t *s = sessions; s && bytes < 0; s = s->next)
     if (strcmp(s->path, path) == 0) bytes = s->bytes;
   pthread_mutex_unlock(&lock);
-  if (bytes >= 0 && !is_made(bytes)) {
+  if (bytes >= 0 && !session_made(bytes)) {
     *fresh = true;
     return -1;
   }
@@ -204,6 +201,10 @@ void session_renamed(const char *from, const char *to) {
     if (strcmp(s->path, from) == 0) snprintf(s->path, sizeof s->path, "%s", to);
   }
   pthread_mutex_unlock(&lock);
+}
+
+bool session_has(int descriptor) {
+  return descriptor >= 0 && descriptor < DESCRIPTORS && atomic_load_explicit(&of_descriptor[descriptor], memory_order_relaxed);
 }
 
 session_t *session_taken(int descriptor) {

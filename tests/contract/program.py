@@ -57,6 +57,8 @@ def run(program: Program, work: Path, limit_s: float, redirected: bool) -> Resul
     if redirected:
         rules = work.parent / f"{work.name}.toml"
         alone = "".join(f'[[files]]\nmatch = "{work}/{name}"\nmode = "file"\n' for name in sorted(given))
+        # Settings of the libraries, of MPICH's network too, which nobody makes.
+        alone += "".join(f'[[files]]\nmatch = "{work}/{name}"\nmode = "file"\n' for name in (".*", "ucx.conf"))
         rules.write_text(f'deadline_s = 2\ncomponents.test = "*"\n{alone}[[files]]\nmatch = "{work}/*"\n')
         command = [sys.executable, "-m", "thalweg.cli", "redirect", "--config", str(rules), "--", *command]
     log = work.parent / f"{work.name}.log"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 #: Where a distribution keeps the list of its package sources.
 DISTRIBUTION_LISTS = Path("/etc/apt")
+#: Packages whose tests need none of the distribution's patches.
+AS_RELEASED = {"netcdf-fortran"}
 
 
 def fetch(package: str, cache: Path) -> Path:
@@ -21,7 +24,10 @@ def fetch(package: str, cache: Path) -> Path:
     apt = ["apt-get", "-q", "-o", f"Dir::Etc::sourcelist={listed}", "-o", "Dir::Etc::sourceparts=/dev/null"]
     apt += ["-o", f"Dir::State::lists={cache / 'apt' / 'lists'}", "-o", "APT::Sandbox::User="]
     subprocess.run([*apt, "update"], check=True, stdin=subprocess.DEVNULL)
-    subprocess.run([*apt, "source", package], check=True, stdin=subprocess.DEVNULL, cwd=cache)
+    only = ["--tar-only"] if package in AS_RELEASED else []
+    subprocess.run([*apt, "source", *only, package], check=True, stdin=subprocess.DEVNULL, cwd=cache)
+    for archive in cache.glob(f"{package}_*.orig.tar.*") if only else ():
+        shutil.unpack_archive(archive, cache)
     there = _unpacked(package, cache)
     if not there:
         raise FileNotFoundError(f"apt-get source {package} left no folder {package}-* in {cache}")
@@ -29,7 +35,7 @@ def fetch(package: str, cache: Path) -> Path:
 
 
 def _unpacked(package: str, cache: Path) -> Path | None:
-    found = [path for path in cache.glob(f"{package}-*") if path.is_dir()]
+    found = [path for path in cache.glob(f"{package}-[0-9]*") if path.is_dir()]
     return found[0] if found else None
 
 

@@ -60,6 +60,46 @@ def test_every_engine_reads_what_it_reads_from_files(coupled, program, tmp_path,
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
+def test_libraries_read_files_into_their_own_memory_and_make_some_there(coupled, program, tmp_path):
+    write = program(
+        "write.py",
+        """
+import h5py, netCDF4
+kinds = [("own", "NETCDF4"), ("classic", "NETCDF3_CLASSIC"), ("gone", "NETCDF4"), ("gone", "NETCDF3_CLASSIC")]
+for name, kind in kinds:
+    file = netCDF4.Dataset(f"{name}.nc", "w", format=kind, diskless=True, persist=name != "gone")
+    file.createDimension("x", 3)
+    file.createVariable("q", "i4", ("x",))[:] = [1, 2, 3]
+    file.close()
+with h5py.File("own.h5", "w", driver="core", backing_store=True) as file:
+    file["q"] = [1, 2, 3]
+with h5py.File("gone.h5", "w", driver="core", backing_store=False) as file:
+    file["q"] = [1, 2, 3]
+    file.flush()
+    image = file.id.get_file_image()
+print(h5py.File.in_memory(image)["q"][:].tolist())
+""",
+    )
+    read = program(
+        "read.py",
+        """
+import h5py, netCDF4, os
+with h5py.File("own.h5", "r", driver="core", backing_store=False) as file:
+    print(file["q"][:].tolist())
+for name in ("own.nc", "classic.nc"):
+    with netCDF4.Dataset(name, "a", diskless=True) as file:  # what is changed is not kept
+        file["q"][:] = file["q"][:] * 2
+    with netCDF4.Dataset(name, diskless=True) as file:
+        print(file["q"][:].tolist())
+print(os.path.exists("gone.nc"), os.path.exists("gone.h5"))
+""",
+    )
+    expected = ["False False", *["[1, 2, 3]"] * 4]
+    done = coupled(RULES, *write, ":", *read)
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, expected), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"coupling.toml", "write.py", "read.py"}
+
+
 def test_turns_bring_each_round_to_who_reads_it(coupled, program):
     rules = """
 deadline_s = 20
@@ -139,6 +179,78 @@ except FileNotFoundError:
     done = coupled(RULES, *alone)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert not list(tmp_path.glob("*.nc"))
+
+
+def test_modes_and_times_are_kept_as_a_file_system_keeps_them(coupled, program, tmp_path):
+    alone = program(
+        "alone.py",
+        """
+import os, shutil
+with open("outside.bin", "wb") as file:
+    file.write(b"12")
+for mode in (0o640, 0o777):
+    os.chmod("outside.bin", mode)
+    os.utime("outside.bin", (1000, 2000))
+    for copy, source in (("copy.nc", "outside.bin"), ("again.nc", "copy.nc"), ("back.bin", "again.nc")):
+        shutil.copy2(source, copy)
+        found = os.stat(copy)
+        assert (found.st_mode & 0o777, found.st_mtime) == (mode, 2000), (copy, oct(found.st_mode), found.st_mtime)
+        assert open(copy, "rb").read() == b"12"
+with open("again.nc", "r+b") as file:
+    os.fchmod(file.fileno(), 0o777)
+os.chown("again.nc", os.getuid(), os.getgid())
+assert os.path.getsize("again.nc") == 2
+try:
+    os.chmod("never.nc", 0o600)
+except FileNotFoundError:
+    print("done")
+""",
+    )
+    done = coupled(RULES.replace("20", "2"), *alone)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert not list(tmp_path.glob("*.nc"))
+
+
+def test_the_tools_of_a_shell_use_files_as_they_are_used_to(coupled, tmp_path):
+    script = """
+set -e
+printf abc > outside.bin
+cp outside.bin one.nc && mv one.nc two.nc && mv --no-clobber outside.bin two.nc && cmp outside.bin two.nc
+mv two.nc moved.bin && mv moved.bin two.nc
+tar cf - two.nc | tar xOf -
+install -m 777 two.nc three.nc && touch three.nc && test -x three.nc || test -s three.nc
+! ln two.nc linked.nc 2> /dev/null
+dd if=three.nc of=four.nc bs=1 count=2 status=none && stat -c ' %s %a' three.nc && wc -c four.nc
+rm two.nc three.nc four.nc && ! test -e two.nc
+"""
+    done = coupled(RULES.replace("20", "5"), "bash", "-c", "umask 022" + script)
+    assert (done.returncode, done.stdout) == (0, "abc 3 777\n2 four.nc\n"), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"coupling.toml", "outside.bin"}
+
+
+def test_folders_are_no_files_whatever_they_are_called(coupled, program, tmp_path):
+    alone = program(
+        "alone.py",
+        """
+import os, subprocess
+for what in ("run.nc", "run.nc/inner.nc"):
+    os.mkdir(what)
+    assert os.path.isdir(what) and os.access(what, os.W_OK | os.X_OK)
+os.close(os.open("run.nc", os.O_RDONLY))
+with open("first.nc", "wb") as file:
+    file.write(b"12")
+subprocess.run(["cp", "first.nc", "second.nc"], check=True, timeout=15)
+subprocess.run(["cp", "first.nc", "run.nc/inner.nc"], check=True, timeout=15)
+assert open("second.nc", "rb").read() == open("run.nc/inner.nc/first.nc", "rb").read() == b"12"
+os.rename("run.nc/inner.nc", "moved.nc")
+os.rmdir("moved.nc")
+os.rmdir("run.nc")
+print("done")
+""",
+    )
+    done = coupled(RULES, *alone)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"alone.py", "coupling.toml"}
 
 
 def test_children_of_a_program_end_nothing_of_its_own(coupled, program):
