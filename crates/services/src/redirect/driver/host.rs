@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::base::{Name, PeerId};
-use thalweg_foundation::{Nanos, Result};
+use thalweg_foundation::{Bytes, Nanos, Result};
 use thalweg_transport::link::{now, Bell};
 
 /// The way of replies to one process.
@@ -88,7 +88,7 @@ impl Host {
 
     fn step(&self, state: &mut State, input: Input) {
         let mut out = Vec::new();
-        state.core.step(now(), Input::Used(self.contents.used()), &mut out);
+        state.core.step(now(), Input::Used(self.used()), &mut out);
         state.core.step(now(), input, &mut out);
         let mut failed = BTreeMap::new();
         for output in out {
@@ -124,6 +124,11 @@ impl Host {
         for content in failed.into_keys() {
             self.step(state, Input::Unmade(content));
         }
+    }
+
+    /// What files take: those that can be opened, and those that are still to be written behind memory.
+    fn used(&self) -> Bytes {
+        Bytes(self.contents.used().0.saturating_add(self.saver.pending().0))
     }
 
     /// The bytes of a file.

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{copy, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use thalweg_foundation::{Error, Result};
+use thalweg_foundation::{Bytes, Error, Result};
 
 /// A content, and the file that it is to be.
 type Job = (Arc<File>, PathBuf);
@@ -18,6 +19,7 @@ pub struct Saver {
     jobs: Mutex<Option<Sender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     failures: Arc<Mutex<Vec<String>>>,
+    pending: Arc<AtomicU64>,
 }
 
 impl Saver {
@@ -28,14 +30,16 @@ impl Saver {
     pub fn start() -> Result<Saver> {
         let (jobs, doing) = channel();
         let failures = Arc::new(Mutex::new(Vec::new()));
-        let failed = failures.clone();
+        let pending = Arc::new(AtomicU64::new(0));
+        let (failed, left) = (failures.clone(), pending.clone());
         let thread = std::thread::Builder::new().name("thalweg-saver".into());
-        let thread = thread.spawn(move || run(&doing, &failed)).map_err(|e| Error::io("server", e))?;
-        Ok(Saver { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), failures })
+        let thread = thread.spawn(move || run(&doing, &failed, &left)).map_err(|e| Error::io("server", e))?;
+        Ok(Saver { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), failures, pending })
     }
 
     /// Has `content` written to `path` as soon as what came before has been.
     pub fn save(&self, content: Arc<File>, path: String) {
+        self.pending.fetch_add(size(&content), Ordering::Relaxed);
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         // The thread takes jobs as long as there is a sender.
         let taken = jobs.as_ref().is_some_and(|jobs| jobs.send((content, path.clone().into())).is_ok());
@@ -43,6 +47,11 @@ impl Saver {
             let failure = format!("{path}: the service had closed");
             self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
+    }
+
+    /// The bytes that are still to be written.
+    pub fn pending(&self) -> Bytes {
+        Bytes(self.pending.load(Ordering::Relaxed))
     }
 
     /// Blocks until everything has been written.
@@ -60,12 +69,20 @@ impl Saver {
     }
 }
 
-fn run(doing: &Receiver<Job>, failures: &Mutex<Vec<String>>) {
+/// A content's bytes; nobody writes it any more.
+fn size(content: &File) -> u64 {
+    content.metadata().map_or(0, |found| found.len())
+}
+
+fn run(doing: &Receiver<Job>, failures: &Mutex<Vec<String>>, pending: &AtomicU64) {
     while let Ok((content, path)) = doing.recv() {
+        let bytes = size(&content);
         if let Err(e) = save(&content, &path) {
             let failure = format!("{}: {e}", path.display());
             failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
+        let left = |before: u64| Some(before.saturating_sub(bytes));
+        let _ = pending.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
     }
 }
 
