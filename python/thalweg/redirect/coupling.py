@@ -72,8 +72,9 @@ class Coupling(BaseModel):
         Programs that match none are left alone. Empty: each program is a component that is called as its program or
         script. One alone waits for no file: what is not there, nobody makes.
     memory_limit_bytes : int, optional
-        The most memory that redirected files take, with those that are still written behind memory, beyond which none is made: opening it fails as on a full disk.
-        Default: three quarters of what is available. A server that stays has its own.
+        The most memory that redirected files take, with those that are still written behind memory. Beyond it none is
+        made: opening it fails as on a full disk. Default: three quarters of what is available. A server that stays has
+        its own.
     files : list of FileRule
         The files that are redirected; all others are left alone.
     """

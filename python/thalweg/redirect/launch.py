@@ -6,9 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from thalweg import _native
 from thalweg.errors import ConfigError, ThalwegError
@@ -133,9 +135,12 @@ def _run(
     outcomes: list[Outcome] = []
     guard = Guard()
     apart = len(parts) > 1
+    sessions = tempfile.TemporaryDirectory(prefix="thalweg-", ignore_cleanup_errors=True)
     try:
-        for part, component in zip(parts, names, strict=True):
+        for number, (part, component) in enumerate(zip(parts, names, strict=True)):
             own = {**environment, "THALWEG_REDIRECT_COMPONENT": component} if component else dict(environment)
+            if apart:
+                own |= worlds.session_folder(Path(sessions.name), number)
             try:
                 process = subprocess.Popen(
                     part, env=own, start_new_session=apart, stdin=subprocess.DEVNULL if running else None
@@ -164,6 +169,7 @@ def _run(
     finally:
         _stop(running, apart)
         guard.close()
+        sessions.cleanup()
     return outcomes
 
 

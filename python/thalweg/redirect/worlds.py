@@ -6,6 +6,7 @@ would wait for each other in it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -61,6 +62,19 @@ def split(command: Sequence[str]) -> list[list[str]]:
         return parts
     common = [word for option in _options(first[1:]) if _plain(option[0]) not in _OF_ONE_PART for word in option]
     return [first, *([first[0], *common, *part] for part in parts[1:])]
+
+
+def session_folder(parent: Path, part: int) -> dict[str, str]:
+    """Return the environment in which the MPI job of a part has a session folder of its own, in the folder `parent`.
+
+    Open MPI's launchers of one user share a folder, which the first one that ends removes while another one begins.
+    What the user has set counts.
+    """
+    folder = parent / str(part)
+    folder.mkdir()
+    # Open MPI 4 and 5
+    chosen = {name: str(folder) for name in ("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")}
+    return {name: os.environ.get(name, value) for name, value in chosen.items()}
 
 
 def program(command: Sequence[str]) -> list[str]:
