@@ -1,0 +1,3 @@
+//! What machines are made to do.
+
+pub mod synthetic;
