@@ -1,6 +1,6 @@
 use thalweg_simulator::engine::Picos;
 use thalweg_simulator::network::{routing::Routing, topology::Dragonfly, Network, Parameters};
-use thalweg_simulator::workload::synthetic::{run, Pattern, Synthetic};
+use thalweg_simulator::workload::synthetic::{run, Gaps, Pattern, Synthetic};
 
 fn main() {
     let messages: u64 = std::env::args().nth(1).map_or(60, |n| n.parse().unwrap());
@@ -19,9 +19,11 @@ fn main() {
         (Routing::Progressive, ur, 65536, 32000.0, 16.4, 4.670),
     ];
     for (index, (routing, pattern, bytes, gap, latency, hops)) in rows.into_iter().enumerate() {
-        if only.is_some_and(|only| only != index) { continue; }
+        if only.is_some_and(|only| only != index) {
+            continue;
+        }
         let mut network = Network::new(Dragonfly::paper(), Parameters::artifact(routing), 1, 1).unwrap();
-        let traffic = Synthetic { pattern, bytes, mean_gap: Picos::from_nanos(gap), messages };
+        let traffic = Synthetic { pattern, bytes, mean_gap: Picos::from_nanos(gap), gaps: Gaps::Even, messages };
         let begin = std::time::Instant::now();
         run(traffic, &mut network, 1).unwrap();
         let wall = begin.elapsed().as_secs_f64();

@@ -21,10 +21,25 @@ const DAY_BITS: u32 = 10;
 /// 4096 days are a year of 4.2 µs: longer than a packet needs from one router to the next.
 const DAYS: usize = 4096;
 
+/// An event of a day that has not come up; places are used again last in, first out, so that they stay in the cache.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    event: Event,
+    /// The entry behind it in its day, or among those that are free.
+    next: u32,
+}
+
+/// No entry.
+const NONE: u32 = u32::MAX;
+
 /// A queue that returns events in the order of (time, what).
 #[derive(Debug)]
 pub struct Calendar {
-    days: Vec<Vec<Event>>,
+    entries: Vec<Entry>,
+    /// The first entry of those that are free.
+    free: u32,
+    /// The first entry of each day.
+    days: Vec<u32>,
     /// One bit for each day that holds events.
     filled: [u64; DAYS / 64],
     /// The day that is being worked off, counted from the beginning of time.
@@ -46,7 +61,9 @@ impl Calendar {
     /// An empty calendar at the beginning of time.
     pub fn new() -> Calendar {
         Calendar {
-            days: vec![Vec::new(); DAYS],
+            entries: Vec::new(),
+            free: NONE,
+            days: vec![NONE; DAYS],
             filled: [0; DAYS / 64],
             today: 0,
             open: Vec::with_capacity(64),
@@ -84,7 +101,16 @@ impl Calendar {
     #[inline]
     fn add(&mut self, day: u64, event: Event) {
         let slot = day as usize % DAYS;
-        self.days[slot].push(event);
+        let entry = Entry { event, next: self.days[slot] };
+        if self.free == NONE {
+            self.days[slot] = self.entries.len() as u32;
+            self.entries.push(entry);
+        } else {
+            let place = self.free as usize;
+            self.days[slot] = self.free;
+            self.free = self.entries[place].next;
+            self.entries[place] = entry;
+        }
         self.filled[slot / 64] |= 1 << (slot % 64);
     }
 
@@ -127,11 +153,16 @@ impl Calendar {
             self.add(day, event);
         }
         let slot = self.today as usize % DAYS;
-        std::mem::swap(&mut self.open, &mut self.days[slot]);
-        self.filled[slot / 64] &= !(1 << (slot % 64));
-        if self.open.len() > 1 {
-            self.open.sort_unstable_by(|a, b| b.cmp(a));
+        let mut place = std::mem::replace(&mut self.days[slot], NONE);
+        while place != NONE {
+            let entry = &mut self.entries[place as usize];
+            self.open.push(entry.event);
+            let next = std::mem::replace(&mut entry.next, self.free);
+            self.free = place;
+            place = next;
         }
+        self.filled[slot / 64] &= !(1 << (slot % 64));
+        order(&mut self.open);
         true
     }
 
@@ -148,12 +179,31 @@ impl Calendar {
         for step in 1..=words {
             let index = (word + step) % words;
             // The last step returns to the first word, for the days before the bit it began with.
-            let bits = if step == words { self.filled[index] & !(u64::MAX << bit) } else { self.filled[index] };
+            let bits =
+                if step == words { self.filled[index] & !(u64::MAX << bit) } else { self.filled[index] };
             if bits != 0 {
                 return Some(self.today + 1 + distance(index * 64 + bits.trailing_zeros() as usize));
             }
         }
         None
+    }
+}
+
+/// Sorts a day, its last event first; most days hold few.
+#[inline]
+fn order(day: &mut [Event]) {
+    if day.len() > 16 {
+        day.sort_unstable_by(|a, b| b.cmp(a));
+        return;
+    }
+    for end in 1..day.len() {
+        let event = day[end];
+        let mut place = end;
+        while place > 0 && day[place - 1] < event {
+            day[place] = day[place - 1];
+            place -= 1;
+        }
+        day[place] = event;
     }
 }
 

@@ -45,7 +45,8 @@ pub struct Channels {
 impl Channels {
     /// `count` accounts of empty buffers that hold at most `capacity` packets.
     pub fn new(count: usize, capacity: u16) -> Channels {
-        let account = Account { occupied: 0, first: 0, credits: 0, waiting: 0, list: List { head: NONE, tail: NONE } };
+        let account =
+            Account { occupied: 0, first: 0, credits: 0, waiting: 0, list: List { head: NONE, tail: NONE } };
         let ring = usize::from(capacity);
         Channels { accounts: vec![account; count], stamps: vec![Picos::ZERO; count * ring], ring }
     }

@@ -14,8 +14,11 @@ mod message;
 mod packet;
 mod parameters;
 mod port;
+mod router;
 pub mod routing;
+mod terminal;
 pub mod topology;
+mod wiring;
 
 pub use counters::{Counters, Link, LinkKind};
 pub use fabric::{Network, Notice};

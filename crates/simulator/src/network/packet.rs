@@ -1,6 +1,6 @@
 //! A packet on its way: 32 bytes, so that two of them share a cache line.
 
-use super::arena::NONE;
+use super::arena::{Arena, NONE};
 use crate::engine::Picos;
 
 /// What a router must know of a packet.
@@ -78,4 +78,24 @@ impl List {
     pub fn is_empty(&self) -> bool {
         self.head == NONE
     }
+}
+
+/// Puts a packet at the end of a list.
+#[inline]
+pub fn append(packets: &mut Arena<Packet>, list: &mut List, number: u32) {
+    packets[number].next = NONE;
+    if list.is_empty() {
+        list.head = number;
+    } else {
+        packets[list.tail].next = number;
+    }
+    list.tail = number;
+}
+
+/// Takes the first packet of a list that is not empty.
+#[inline]
+pub fn take(packets: &mut Arena<Packet>, list: &mut List) -> u32 {
+    let number = list.head;
+    list.head = packets[number].next;
+    number
 }

@@ -27,7 +27,8 @@ impl Model {
             "paper" => Ok(Model::Paper),
             "default" => Ok(Model::Right),
             _ => {
-                let detail = format!("there is no model {name:?}; accepted are mfnetsim-artifact, paper, default");
+                let detail =
+                    format!("there is no model {name:?}; accepted are mfnetsim-artifact, paper, default");
                 Err(Error::new(Kind::Invalid, "scenario: model", detail))
             }
         }

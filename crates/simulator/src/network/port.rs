@@ -1,5 +1,6 @@
 //! The outgoing side of a link: when it is free, and what went over it.
 
+use super::parameters::{LinkParameters, Parameters};
 use crate::engine::Picos;
 
 /// What a port is like and what it is doing; its far end never changes.
@@ -41,6 +42,17 @@ pub struct Class {
 }
 
 impl Class {
+    /// The links of `link`, as routers see them.
+    pub fn new(link: &LinkParameters, parameters: &Parameters) -> Class {
+        Class {
+            service: link.service(u32::from(parameters.packet_bytes)),
+            delay: parameters.router_delay + link.delay,
+            capacity: (link.buffer_bytes / u32::from(parameters.packet_bytes)) as u16,
+            credit_delay: link.credit_delay,
+            byte: 1e12 / (link.bandwidth_gib_per_s * (1u64 << 30) as f64),
+        }
+    }
+
     /// How long a packet of `size` bytes is on the link.
     #[inline]
     pub fn service_of(&self, size: u16, full: u16, empty: u32) -> Picos {

@@ -39,11 +39,18 @@ impl Pattern {
     /// # Errors
     /// `Invalid` for another name.
     pub fn named(name: &str) -> Result<Pattern> {
-        Pattern::NAMES.iter().find(|(known, _)| *known == name).map(|(_, pattern)| *pattern).ok_or_else(|| {
-            let known: Vec<_> = Pattern::NAMES.iter().map(|(name, _)| *name).collect();
-            let detail = format!("there is no pattern {name:?}; accepted are {}", known.join(", "));
-            Error::new(Kind::Invalid, "scenario: pattern", detail)
-        })
+        Pattern::NAMES.iter().find(|(known, _)| *known == name).map(|(_, pattern)| *pattern).ok_or_else(
+            || {
+                let known: Vec<_> = Pattern::NAMES.iter().map(|(name, _)| *name).collect();
+                let detail = format!("there is no pattern {name:?}; accepted are {}", known.join(", "));
+                Error::new(Kind::Invalid, "scenario: pattern", detail)
+            },
+        )
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Pattern::NAMES.iter().find(|(_, pattern)| *pattern == self).map_or("", |(name, _)| name)
     }
 
     /// Where `terminal` sends, by random `bits`; never to itself.
@@ -75,6 +82,15 @@ impl Pattern {
     }
 }
 
+/// How the time between two messages of a terminal is distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Always the same, and all terminals begin together: what the reference values were taken with.
+    Even,
+    /// Exponentially, so that terminals are independent of each other.
+    Exponential,
+}
+
 /// Synthetic traffic by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Synthetic {
@@ -82,8 +98,10 @@ pub struct Synthetic {
     pub pattern: Pattern,
     /// The size of a message in bytes.
     pub bytes: u64,
-    /// The mean of the exponentially distributed time between two messages of a terminal.
+    /// The mean time between two messages of a terminal.
     pub mean_gap: Picos,
+    /// How it is distributed.
+    pub gaps: Gaps,
     /// How many messages a terminal sends.
     pub messages: u64,
 }
@@ -101,11 +119,20 @@ impl Senders {
     /// Senders on every terminal of `network`, each with its first message under way.
     ///
     /// # Errors
-    /// `Invalid` for a machine of one terminal, which has nobody to send to, and for messages that are too large.
+    /// `Invalid` for a machine of one terminal, which has nobody to send to, for a pattern between groups on a machine of one,
+    /// and for messages that are too large.
     pub fn start(traffic: Synthetic, network: &mut Network, seed: u64) -> Result<Senders> {
         let count = network.topology().terminal_count();
         if count < 2 {
-            return Err(Error::new(Kind::Invalid, "synthetic traffic", "a machine of 1 terminal; at least 2 are needed"));
+            return Err(Error::new(
+                Kind::Invalid,
+                "synthetic traffic",
+                "a machine of 1 terminal; at least 2 are needed",
+            ));
+        }
+        if traffic.pattern.destination(network.topology(), 0, 0) == 0 {
+            let detail = format!("pattern {:?} needs more than one group; this machine has one", traffic.pattern.name());
+            return Err(Error::new(Kind::Invalid, "synthetic traffic", detail));
         }
         if traffic.bytes > 1 << 40 {
             let detail = format!("messages of {} bytes; at most 1 TiB", traffic.bytes);
@@ -131,10 +158,17 @@ impl Senders {
             return;
         }
         let draw = |purpose| random::bits(self.seed, purpose, u64::from(terminal), count);
-        let at = last + self.traffic.mean_gap;
+        let gap = match self.traffic.gaps {
+            Gaps::Even => self.traffic.mean_gap,
+            Gaps::Exponential => random::exponential(draw(Purpose::Gap), self.traffic.mean_gap),
+        };
+        let at = last + gap;
         let to = self.traffic.pattern.destination(network.topology(), terminal, draw(Purpose::Destination));
         let wants = Wants { made: true, ..Wants::default() };
-        network.send_at(at, Order { from: terminal, to, bytes: self.traffic.bytes, application: 0, cookie: 0, wants });
+        network.send_at(
+            at,
+            Order { from: terminal, to, bytes: self.traffic.bytes, application: 0, cookie: 0, wants },
+        );
         self.sent[terminal as usize] = (count + 1, at);
     }
 }

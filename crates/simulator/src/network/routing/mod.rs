@@ -38,11 +38,13 @@ impl Routing {
     /// # Errors
     /// `Invalid` for another name.
     pub fn named(name: &str) -> Result<Routing> {
-        Routing::NAMES.iter().find(|(known, _)| *known == name).map(|(_, routing)| *routing).ok_or_else(|| {
-            let known: Vec<_> = Routing::NAMES.iter().map(|(name, _)| *name).collect();
-            let detail = format!("there is no routing {name:?}; accepted are {}", known.join(", "));
-            Error::new(Kind::Invalid, "scenario: routing", detail)
-        })
+        Routing::NAMES.iter().find(|(known, _)| *known == name).map(|(_, routing)| *routing).ok_or_else(
+            || {
+                let known: Vec<_> = Routing::NAMES.iter().map(|(name, _)| *name).collect();
+                let detail = format!("there is no routing {name:?}; accepted are {}", known.join(", "));
+                Error::new(Kind::Invalid, "scenario: routing", detail)
+            },
+        )
     }
 }
 
@@ -60,7 +62,6 @@ pub struct Place<'a> {
     dragonfly: &'a Dragonfly,
     router: u32,
     group: u16,
-    destination: u32,
     destination_group: u16,
     seed: u64,
     packet: u64,
@@ -104,7 +105,6 @@ pub fn step<L: Loads>(
         dragonfly,
         router,
         group,
-        destination,
         destination_group,
         seed,
         // Unlike the place where its record lies, these are the same in every run.

@@ -20,7 +20,9 @@ pub fn port<L: Loads>(place: &mut Place<'_>, packet: &mut Packet, loads: &mut L)
     if packet.global_hops > 0 || packet.intermediate == NO_GROUP {
         return best(place, shortest, loads).0;
     }
-    let direct = |group| toward(place.dragonfly, place.router, group).all(|port| u32::from(port) >= place.dragonfly.routers);
+    let direct = |group| {
+        toward(place.dragonfly, place.router, group).all(|port| u32::from(port) >= place.dragonfly.routers)
+    };
     if !first && !direct(packet.intermediate) {
         // No second local link in the source group: it goes on to a group that this router is linked to.
         match neighbouring_group(place) {

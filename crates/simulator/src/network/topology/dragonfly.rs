@@ -55,7 +55,7 @@ impl Dragonfly {
         }
         let links = routers * global_links;
         let others = groups - 1;
-        if others > 0 && (links < others || links % others != 0) {
+        if others > 0 && (links < others || !links.is_multiple_of(others)) {
             return refused(format!(
                 "{routers} routers with {global_links} global links each make {links} links of a group; \
                  {groups} groups need a multiple of {others}"
@@ -188,10 +188,13 @@ mod tests {
                 for k in 0..links {
                     let peer = dragonfly.global_peer(router, k).unwrap();
                     assert!((0..links).any(|back| dragonfly.global_peer(peer, back) == Some(router)));
-                    laid[(u32::from(dragonfly.group(router)) * groups + u32::from(dragonfly.group(peer))) as usize] += 1;
+                    laid[(u32::from(dragonfly.group(router)) * groups + u32::from(dragonfly.group(peer)))
+                        as usize] += 1;
                     let port = (routers + k) as u16;
                     let here = Gateway { member: dragonfly.member(router), port };
-                    assert!(dragonfly.gateways(dragonfly.group(router), dragonfly.group(peer)).contains(&here));
+                    assert!(dragonfly
+                        .gateways(dragonfly.group(router), dragonfly.group(peer))
+                        .contains(&here));
                 }
             }
             for from in 0..groups {
