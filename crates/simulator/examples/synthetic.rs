@@ -23,7 +23,8 @@ fn main() {
             continue;
         }
         let mut network = Network::new(Dragonfly::paper(), Parameters::artifact(routing), 1, 1).unwrap();
-        let traffic = Synthetic { pattern, bytes, mean_gap: Picos::from_nanos(gap), gaps: Gaps::Even, messages };
+        let traffic =
+            Synthetic { pattern, bytes, mean_gap: Picos::from_nanos(gap), gaps: Gaps::Even, messages };
         let begin = std::time::Instant::now();
         run(traffic, &mut network, 1).unwrap();
         let wall = begin.elapsed().as_secs_f64();

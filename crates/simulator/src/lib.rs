@@ -4,5 +4,8 @@
 //! says what is sent.
 
 pub mod engine;
+pub mod mpi;
 pub mod network;
+pub mod scenario;
+pub mod storage;
 pub mod workload;

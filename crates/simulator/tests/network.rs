@@ -69,7 +69,8 @@ fn an_unloaded_packet_takes_what_the_links_on_its_way_take() {
 fn an_empty_message_costs_what_a_credit_costs() {
     let mut network = paper_machine();
     let byte = |gib_per_s: f64| (8.0 / (gib_per_s * (1u64 << 30) as f64) * 1e12).round() as u64;
-    let expected = INTERFACE + byte(16.0) + TERMINAL + byte(5.25) + ROUTER + LOCAL + byte(16.0) + ROUTER + TERMINAL;
+    let expected =
+        INTERFACE + byte(16.0) + TERMINAL + byte(5.25) + ROUTER + LOCAL + byte(16.0) + ROUTER + TERMINAL;
     assert_eq!(arrival(&mut network, 0, 4, 0), expected);
 }
 
@@ -90,7 +91,8 @@ fn a_link_is_saturated_from_the_first_packet_that_waits_to_the_credit_that_lets_
     };
     let mut network = Network::new(Dragonfly::paper(), one_packet(exact(Routing::Minimal)), 1, 1).unwrap();
     arrival(&mut network, 0, 4, 2 * 4096);
-    let link = network.links().find(|link| link.kind == LinkKind::Local && (link.from, link.to) == (0, 1)).unwrap();
+    let link =
+        network.links().find(|link| link.kind == LinkKind::Local && (link.from, link.to) == (0, 1)).unwrap();
     // The second packet comes one packet's time after the first, which the far router accepts when it has arrived there.
     assert_eq!(link.saturated.0, 2 * LOCAL + ROUTER + CREDIT - TERMINAL);
     assert_eq!(link.bytes, 2 * 4096);
@@ -122,8 +124,13 @@ fn when_a_link_is_free_the_lowest_virtual_channel_goes_first() {
 
 #[test]
 fn golden_runs_stay_as_they_are() {
-    let traffic =
-        Synthetic { pattern: Pattern::UniformRandom, bytes: 10_000, mean_gap: Picos(6_000_000), gaps: Gaps::Even, messages: 4 };
+    let traffic = Synthetic {
+        pattern: Pattern::UniformRandom,
+        bytes: 10_000,
+        mean_gap: Picos(6_000_000),
+        gaps: Gaps::Even,
+        messages: 4,
+    };
     let runs = [Routing::Minimal, Routing::Valiant, Routing::Ugal, Routing::Progressive].map(|routing| {
         let mut network = Network::new(Dragonfly::paper(), Parameters::artifact(routing), 1, 2026).unwrap();
         synthetic::run(traffic, &mut network, 2026).unwrap();

@@ -131,7 +131,10 @@ impl Senders {
             ));
         }
         if traffic.pattern.destination(network.topology(), 0, 0) == 0 {
-            let detail = format!("pattern {:?} needs more than one group; this machine has one", traffic.pattern.name());
+            let detail = format!(
+                "pattern {:?} needs more than one group; this machine has one",
+                traffic.pattern.name()
+            );
             return Err(Error::new(Kind::Invalid, "synthetic traffic", detail));
         }
         if traffic.bytes > 1 << 40 {
