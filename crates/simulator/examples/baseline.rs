@@ -17,7 +17,9 @@ fn main() {
         let (app, set) = match app {
             "checkpoint" => (Application::Checkpoint, 2),
             "cosmo" => (Application::CosmoFlow { reads: false }, 3),
-            "milc" => (Application::Milc { iterations: 100 }, 1),
+            "milc" => {
+                (Application::Milc { iterations: std::env::var("IT").map_or(100, |v| v.parse().unwrap()) }, 1)
+            }
             _ => (Application::Nekbone, 1),
         };
         let nodes =
@@ -32,12 +34,13 @@ fn main() {
         let result = machine.run(|_, _| true).unwrap();
         let wall = begin.elapsed().as_secs_f64();
         let c = machine.network().counters();
+        if std::env::var("SERVERS").is_ok() { for (i, s) in machine.servers().iter().enumerate() { if s.device.requests.0 > 0 { print!("{i}:{:?} ", s.device.requests); } } println!(); }
         let r = |i: usize| f[i].parse::<f64>().unwrap();
         let dev = |m: f64, r: f64| format!("{m:.3} ({:+.1} %)", (m / r - 1.0) * 100.0);
         println!(
             "{}: elapsed {} hops {} latency {} max {} chunks {} nonmin {} vs {} | {:.1} s, {:.2} M/s",
             f[0],
-            dev(result[0].elapsed.millis(), r(12)),
+            dev(result[0].elapsed.millis(), r(13)),
             dev(c.mean_hops(), r(4)),
             dev(c.packet_latency.mean_nanos() * 1e-3, r(5)),
             dev(c.packet_latency.max().micros(), r(6)),

@@ -13,10 +13,10 @@ pub enum Purpose {
     Gap = 1,
     /// The destination of a message of synthetic traffic.
     Destination,
-    /// The small delay between a node and its network interface.
-    Dither,
-    /// The small delay before an interface makes a packet.
-    Making,
+    /// The small delay of a message from its node to the network interface.
+    Handing,
+    /// The small delay of a message within the interface.
+    Entering,
     /// A step of a packet's route.
     Route,
     /// The order of nodes in a random placement.

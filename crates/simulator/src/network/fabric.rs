@@ -143,20 +143,22 @@ impl Network {
         &self.counters
     }
 
-    /// Sends a message: it reaches its interface at `at`, which must not be before now, nor before the time that was given
+    /// Sends a message for `at`, which must not be before now, nor before the time that was given
     /// for an earlier message of the same terminal.
     ///
     /// # Panics
     /// In debug builds, for terminals that do not exist and for a message to oneself, which no network carries.
     pub fn send_at(&mut self, at: Picos, order: Order) {
         let message = self.message(at, order);
-        self.enter(message, at);
+        let reaches = self.handed(order.from, at);
+        self.enter(message, reaches);
     }
 
     /// Sends a message that reaches its interface after `delay`, in the order in which such messages do.
     pub fn send_after(&mut self, delay: Picos, order: Order) {
         let message = self.message(self.now, order);
-        self.schedule(self.now + delay, kind::ENTER, u64::from(message));
+        let reaches = self.handed(order.from, self.now + delay);
+        self.schedule(reaches, kind::ENTER, u64::from(message));
     }
 
     /// Gives [`Notice::Timer`] with `cookie` (below 2⁶⁰) at `at`.

@@ -22,8 +22,8 @@ pub struct Interface {
     pub making: bool,
     /// Whether an event will send the next packet.
     pub sending: bool,
-    /// Packets made so far.
-    pub made: u64,
+    /// Messages that were sent to it so far.
+    pub handed: u64,
     /// Messages entered so far.
     pub entered: u64,
     /// Bytes sent.
@@ -40,7 +40,7 @@ impl Interface {
         queued: 0,
         making: false,
         sending: false,
-        made: 0,
+        handed: 0,
         entered: 0,
         bytes: 0,
     };

@@ -24,17 +24,25 @@ impl Network {
         })
     }
 
-    /// A message enters its interface, which serves messages one after the other.
+    /// When a message that is sent for `at` reaches its interface.
+    pub(super) fn handed(&mut self, terminal: u32, at: Picos) -> Picos {
+        let interface = &mut self.interfaces[terminal as usize];
+        interface.handed += 1;
+        let count = interface.handed;
+        at + self.dither(Purpose::Handing, terminal, count)
+    }
+
+    fn dither(&self, purpose: Purpose, terminal: u32, count: u64) -> Picos {
+        let (least, most) = self.parameters.dither;
+        random::between(random::bits(self.seed, purpose, u64::from(terminal), count), least, most)
+    }
+
+    /// A message enters its interface, which serves messages one after the other, in the order in which they reach it.
     pub(super) fn enter(&mut self, message: u32, at: Picos) {
         let terminal = self.messages[message].order.from;
+        let dither = self.dither(Purpose::Entering, terminal, self.interfaces[terminal as usize].entered);
         let interface = &mut self.interfaces[terminal as usize];
-        let (least, most) = self.parameters.dither;
-        let draw = |which| {
-            let bits =
-                random::bits(self.seed, Purpose::Dither, u64::from(terminal), 2 * interface.entered + which);
-            random::between(bits, least, most)
-        };
-        let enters = (at + draw(0)).max(interface.enters) + self.parameters.interface_delay + draw(1);
+        let enters = at.max(interface.enters) + self.parameters.interface_delay + dither;
         interface.entered += 1;
         interface.enters = enters;
         self.messages[message].enters = enters;
@@ -55,9 +63,6 @@ impl Network {
         }
         interface.making = true;
         let at = interface.ready.max(self.messages[interface.messages.head].enters).max(self.now);
-        let (least, most) = self.parameters.dither;
-        let bits = random::bits(self.seed, Purpose::Making, u64::from(terminal), interface.made);
-        let at = at + random::between(bits, least, most);
         self.schedule(at, kind::MAKE, u64::from(terminal));
     }
 
@@ -82,7 +87,6 @@ impl Network {
             global_hops: 0,
             state: if last { LAST } else { 0 },
         });
-        interface.made += 1;
         if last {
             interface.messages.head = message.next;
             if message.order.wants.made {

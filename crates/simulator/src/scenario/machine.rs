@@ -367,7 +367,8 @@ impl Machine {
                 self.resume_if(goes_on, application, to)
             }
             Envelope::Ask { client, bytes, writes } => {
-                let job = Job::new(client, bytes, writes);
+                // All ranks of an application share one file, and each begins at its beginning: so did the published runs.
+                let job = Job::new(client, client >> RANK_BITS, bytes, writes);
                 let number = match self.free_jobs.pop() {
                     Some(place) => {
                         self.jobs[place as usize] = job;

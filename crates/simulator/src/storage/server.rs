@@ -12,6 +12,8 @@ use crate::engine::Picos;
 pub struct Job {
     /// Who asked, as the caller numbers its clients.
     pub client: u64,
+    /// The object in which they lie, from its beginning.
+    pub object: u64,
     /// How much.
     pub bytes: u64,
     /// Whether data are written.
@@ -44,8 +46,8 @@ pub struct Server {
 
 impl Job {
     /// A request that was not begun.
-    pub fn new(client: u64, bytes: u64, writes: bool) -> Job {
-        Job { client, bytes, writes, next: 0, done: 0 }
+    pub fn new(client: u64, object: u64, bytes: u64, writes: bool) -> Job {
+        Job { client, object, bytes, writes, next: 0, done: 0 }
     }
 
     fn units(&self, unit: u64) -> u64 {
@@ -83,7 +85,7 @@ impl Server {
     /// The device works on a unit.
     pub fn work(&mut self, now: Picos, job: &Job, unit: u64) -> Reply {
         let size = self.size(job, unit);
-        Reply::Device(self.device.serve(now, job.client, unit * self.unit, size))
+        Reply::Device(self.device.serve(now, job.object, unit * self.unit, size))
     }
 
     /// A unit is where it belongs: on the device, or with the client.

@@ -37,9 +37,9 @@ pub enum Operation {
     Allreduce { bytes: u64 },
     /// Blocks until every rank has come here.
     Barrier,
-    /// Writes to the rank's own object in the storage, from its beginning; blocks until all is committed.
+    /// Writes to the application's file, from its beginning; blocks until all is committed.
     Write { bytes: u64 },
-    /// Reads from the rank's own object in the storage, from its beginning.
+    /// Reads from the application's file, from its beginning.
     Read { bytes: u64 },
 }
 

@@ -86,21 +86,22 @@ pub fn step<L: Loads>(
     seed: u64,
 ) -> (u16, u8) {
     let destination = dragonfly.router_of(packet.destination);
+    let (group, destination_group) = (dragonfly.group(router), dragonfly.group(destination));
     packet.hops += 1;
-    if destination == router {
-        return (dragonfly.terminal_port(packet.destination), 3);
-    }
-    let group = dragonfly.group(router);
-    let destination_group = dragonfly.group(destination);
-    if group == destination_group {
-        packet.local_hops += 1;
-        return (dragonfly.member(destination), 3);
-    }
+    // The source group comes first: what stays in it never uses the channel of the last group.
     let channel = match (packet.global_hops, packet.is(NON_MINIMAL)) {
         (0, false) => packet.local_hops.min(1),
         (0, true) => 1,
+        _ if group == destination_group => 3,
         _ => 2,
     };
+    if destination == router {
+        return (dragonfly.terminal_port(packet.destination), channel);
+    }
+    if group == destination_group {
+        packet.local_hops += 1;
+        return (dragonfly.member(destination), channel);
+    }
     let mut place = Place {
         dragonfly,
         router,

@@ -61,15 +61,15 @@ impl Application {
     }
 }
 
-/// The number of a place in a grid whose last axis runs fastest.
+/// The number of a place in a grid whose first axis runs fastest.
 fn number(place: &[u32], extents: &[u32]) -> u32 {
-    place.iter().zip(extents).fold(0, |number, (at, extent)| number * extent + at)
+    place.iter().zip(extents).rev().fold(0, |number, (at, extent)| number * extent + at)
 }
 
 /// The place of a number, as [`number`] counts.
 fn place<const N: usize>(mut number: u32, extents: &[u32; N]) -> [u32; N] {
     let mut place = [0; N];
-    for axis in (0..N).rev() {
+    for axis in 0..N {
         place[axis] = number % extents[axis];
         number /= extents[axis];
     }
