@@ -198,7 +198,18 @@ impl Network {
         true
     }
 
-    /// Takes the oldest notice that was not taken yet.
+    /// Whether it is time to ask whether the run goes on: every few million events, a second or so apart.
+    #[inline]
+    pub fn asks(&self) -> bool {
+        self.counters.events & ((1 << 22) - 1) == 0
+    }
+
+    /// The error of a run that was stopped.
+    pub fn interrupted(&self) -> Error {
+        Error::new(Kind::Interrupted, "simulation", format!("stopped at {}", self.now))
+    }
+
+    /// What was told and not taken yet, the newest last.
     pub fn notices(&mut self) -> &mut Vec<Notice> {
         &mut self.notices
     }

@@ -24,4 +24,4 @@ pub use counters::{Counters, Link, LinkKind};
 pub use fabric::{Network, Notice};
 pub use histogram::Histogram;
 pub use message::{Order, Wants};
-pub use parameters::{LinkParameters, Model, Parameters};
+pub use parameters::{LinkParameters, Parameters};

@@ -4,37 +4,6 @@ use super::routing::Routing;
 use crate::engine::Picos;
 use thalweg_foundation::{Error, Kind, Result};
 
-/// Whose rules a simulation follows where code, paper and good sense differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Model {
-    /// What the published artifact of MFNetSim does, for comparison with its results.
-    Artifact,
-    /// What the paper on MFNetSim says.
-    Paper,
-    /// What is right.
-    #[default]
-    Right,
-}
-
-impl Model {
-    /// The model of a name: `mfnetsim-artifact`, `paper` or `default`.
-    ///
-    /// # Errors
-    /// `Invalid` for another name.
-    pub fn named(name: &str) -> Result<Model> {
-        match name {
-            "mfnetsim-artifact" => Ok(Model::Artifact),
-            "paper" => Ok(Model::Paper),
-            "default" => Ok(Model::Right),
-            _ => {
-                let detail =
-                    format!("there is no model {name:?}; accepted are mfnetsim-artifact, paper, default");
-                Err(Error::new(Kind::Invalid, "scenario: model", detail))
-            }
-        }
-    }
-}
-
 /// One class of links, and the buffers at their far end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkParameters {

@@ -138,31 +138,23 @@ impl Machine {
         &self.servers
     }
 
-    /// Runs until nothing more happens. `progress` is called now and then with the simulated time and the number of packets that
-    /// have arrived; when it returns false the run stops.
+    /// Runs until nothing more happens. `goes_on` is asked now and then, with the simulated time and the number of packets that
+    /// have arrived.
     ///
     /// # Errors
-    /// `Invalid` for a program that waits for what never comes, with who waits for what; `Interrupted` when `progress` stopped it.
-    pub fn run(&mut self, mut progress: impl FnMut(Picos, u64) -> bool) -> Result<Vec<ApplicationResult>> {
+    /// `Invalid` for a program that waits for what never comes, with who waits for what; `Interrupted` when `goes_on` said no.
+    pub fn run(&mut self, mut goes_on: impl FnMut(Picos, u64) -> bool) -> Result<Vec<ApplicationResult>> {
         for application in 0..self.applications.len() {
             for rank in 0..self.applications[application].ranks.len() {
                 self.advance(application, rank)?;
             }
         }
-        let mut steps = 0u64;
         while self.network.step() {
             while let Some(notice) = self.network.notices().pop() {
                 self.notice(notice)?;
             }
-            steps += 1;
-            if steps.is_multiple_of(1 << 22)
-                && !progress(self.network.now(), self.network.counters().delivered)
-            {
-                return Err(Error::new(
-                    Kind::Interrupted,
-                    "simulation",
-                    format!("stopped at {}", self.network.now()),
-                ));
+            if self.network.asks() && !goes_on(self.network.now(), self.network.counters().delivered) {
+                return Err(self.network.interrupted());
             }
         }
         self.network.check_idle()?;

@@ -39,9 +39,9 @@ impl Device {
 
     /// A request for `bytes` at `offset` of `object` that comes at `now`; when it is done.
     pub fn serve(&mut self, now: Picos, object: u64, offset: u64, bytes: u64) -> Picos {
-        let near = self
-            .at
-            .is_some_and(|(last, end)| last == object && (end..=end + SEEK_TOLERANCE).contains(&offset));
+        // A device that did nothing yet stands at the beginning of whatever object comes first.
+        let (last, end) = self.at.unwrap_or((object, 0));
+        let near = last == object && (end..=end + SEEK_TOLERANCE).contains(&offset);
         let transfer = Picos((bytes as f64 * self.byte).round() as u64);
         let service = self.overhead + transfer + if near { Picos::ZERO } else { self.seek };
         self.at = Some((object, offset + bytes));

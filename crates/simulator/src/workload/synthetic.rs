@@ -176,15 +176,24 @@ impl Senders {
     }
 }
 
-/// Runs synthetic traffic on a network until everything has arrived.
+/// Runs synthetic traffic on a network until everything has arrived. `goes_on` is asked now and then, with the simulated time and
+/// the number of packets that have arrived.
 ///
 /// # Errors
-/// As [`Senders::start`] and [`Network::check_idle`].
-pub fn run(traffic: Synthetic, network: &mut Network, seed: u64) -> Result<()> {
+/// As [`Senders::start`] and [`Network::check_idle`]; `Interrupted` when `goes_on` said no.
+pub fn run(
+    traffic: Synthetic,
+    network: &mut Network,
+    seed: u64,
+    mut goes_on: impl FnMut(Picos, u64) -> bool,
+) -> Result<()> {
     let mut senders = Senders::start(traffic, network, seed)?;
     while network.step() {
         while let Some(notice) = network.notices().pop() {
             senders.notice(notice, network);
+        }
+        if network.asks() && !goes_on(network.now(), network.counters().delivered) {
+            return Err(network.interrupted());
         }
     }
     network.check_idle()
