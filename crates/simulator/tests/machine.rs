@@ -1,5 +1,7 @@
 //! What ranks on a machine promise: programs end, deadlocks are named, storage serves everyone.
 
+#![allow(clippy::unwrap_used)] // a test that cannot go on shall fail
+
 use thalweg_simulator::engine::Picos;
 use thalweg_simulator::mpi::Protocol;
 use thalweg_simulator::network::routing::Routing;

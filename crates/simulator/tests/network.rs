@@ -1,5 +1,7 @@
 //! What the network promises, with the hand calculations that the promises are checked by.
 
+#![allow(clippy::unwrap_used)] // a test that cannot go on shall fail
+
 use proptest::prelude::*;
 use thalweg_simulator::engine::Picos;
 use thalweg_simulator::network::routing::Routing;

@@ -17,7 +17,7 @@ pub fn allreduce(rank: u32, ranks: u32, bytes: u64) -> Vec<Operation> {
     let beyond = ranks - power;
     // Of the first 2 · beyond ranks the odd ones take part, for two.
     let paired = rank < 2 * beyond;
-    if paired && rank % 2 == 0 {
+    if paired && rank.is_multiple_of(2) {
         send(&mut schedule, rank + 1, bytes);
         receive(&mut schedule, rank + 1);
         return schedule;

@@ -50,6 +50,24 @@ impl Application {
         }
     }
 
+    /// The same with other options, where they are given: iterations for MILC, for CosmoFlow whether it reads.
+    ///
+    /// # Errors
+    /// `Invalid` for an option that the application does not have, and for no or too many iterations.
+    pub fn with(self, iterations: Option<u32>, reads: Option<bool>) -> Result<Application> {
+        let refused = |detail: String| Err(Error::new(Kind::Invalid, "scenario: application", detail));
+        match (self, iterations, reads) {
+            (Application::Milc { .. }, Some(count), None) if !(1..=1_000_000).contains(&count) => {
+                refused(format!("{count} iterations; accepted are 1 to 1,000,000"))
+            }
+            (Application::Milc { .. }, Some(iterations), None) => Ok(Application::Milc { iterations }),
+            (Application::CosmoFlow { .. }, None, Some(reads)) => Ok(Application::CosmoFlow { reads }),
+            (_, None, None) => Ok(self),
+            (_, Some(_), _) => refused("only milc has iterations".into()),
+            (_, _, Some(_)) => refused("only cosmoflow can be told whether it reads".into()),
+        }
+    }
+
     /// What rank `rank` does.
     pub fn program(self, rank: u32) -> Program {
         match self {
@@ -98,6 +116,25 @@ mod tests {
             }
         }
         (sends, bytes, allreduces, barriers)
+    }
+
+    #[test]
+    fn options_belong_to_their_application() {
+        let named = |name| Application::named(name).unwrap();
+        assert_eq!(named("milc").with(Some(4), None).unwrap(), Application::Milc { iterations: 4 });
+        assert_eq!(
+            named("cosmoflow").with(None, Some(true)).unwrap(),
+            Application::CosmoFlow { reads: true }
+        );
+        for (name, iterations, reads) in [
+            ("milc", Some(0), None),
+            ("milc", None, Some(true)),
+            ("nekbone", Some(3), None),
+            ("milc", Some(1), Some(true)),
+        ] {
+            assert!(named(name).with(iterations, reads).is_err(), "{name} {iterations:?} {reads:?}");
+        }
+        assert!(Application::named("lulesh").is_err());
     }
 
     #[test]
