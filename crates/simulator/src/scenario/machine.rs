@@ -7,7 +7,7 @@ use crate::mpi::collectives::{allreduce, barrier};
 use crate::mpi::{Arrived, Posted, Protocol};
 use crate::network::topology::Dragonfly;
 use crate::network::{Histogram, Network, Notice, Order, Parameters, Wants};
-use crate::storage::{Job, Reply, Server};
+use crate::storage::{Job, Server};
 use crate::workload::operation::{Operation, Program, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -37,7 +37,7 @@ pub struct ApplicationResult {
 
 /// A message on its way, under the number that the network returns.
 #[derive(Clone, Copy, Debug)]
-enum Envelope {
+pub(super) enum Envelope {
     /// Between ranks of an application. A blocking send has no request.
     Rank { application: u16, from: u32, to: u32, tag: Tag, request: Option<u32> },
     /// From a rank to its server: a request.
@@ -51,19 +51,19 @@ enum Envelope {
 }
 
 /// Sizes of messages to and from servers that carry no data.
-const CONTROL_BYTES: u64 = 128;
+pub(super) const CONTROL_BYTES: u64 = 128;
 
 /// Timers, in the upper bits of their cookies: a rank has computed; a device is done with a unit.
 const COMPUTED: u64 = 0;
-const COMMITTED: u64 = 1;
-const TIMER_SHIFT: u32 = 56;
+pub(super) const COMMITTED: u64 = 1;
+pub(super) const TIMER_SHIFT: u32 = 56;
 /// In the number of a client, and of a rank in a timer: bits of the rank below the application.
-const RANK_BITS: u32 = 24;
+pub(super) const RANK_BITS: u32 = 24;
 /// In the timer of a device: bits of the unit below the job.
-const UNIT_BITS: u32 = 28;
+pub(super) const UNIT_BITS: u32 = 28;
 
-struct Application {
-    nodes: Vec<u32>,
+pub(super) struct Application {
+    pub(super) nodes: Vec<u32>,
     ranks: Vec<Rank>,
     sent: (u64, u64),
 }
@@ -71,13 +71,13 @@ struct Application {
 /// A machine with its applications, ready to run.
 pub struct Machine {
     settings: Settings,
-    network: Network,
-    applications: Vec<Application>,
+    pub(super) network: Network,
+    pub(super) applications: Vec<Application>,
     envelopes: Vec<Envelope>,
     free_envelopes: Vec<u32>,
-    servers: Vec<Server>,
-    jobs: Vec<Job>,
-    free_jobs: Vec<u32>,
+    pub(super) servers: Vec<Server>,
+    pub(super) jobs: Vec<Job>,
+    pub(super) free_jobs: Vec<u32>,
 }
 
 impl Machine {
@@ -307,7 +307,15 @@ impl Machine {
     }
 
     /// Hands a message to the network.
-    fn post(&mut self, application: usize, from: u32, to: u32, bytes: u64, envelope: Envelope, delay: Picos) {
+    pub(super) fn post(
+        &mut self,
+        application: usize,
+        from: u32,
+        to: u32,
+        bytes: u64,
+        envelope: Envelope,
+        delay: Picos,
+    ) {
         let wants = Wants { made: false, sent: matches!(envelope, Envelope::Rank { .. }), delivered: true };
         let cookie = match self.free_envelopes.pop() {
             Some(place) => {
@@ -359,41 +367,15 @@ impl Machine {
                 self.resume_if(goes_on, application, to)
             }
             Envelope::Ask { client, bytes, writes } => {
-                // All ranks of an application share one file, and each begins at its beginning: so did the published runs.
-                let job = Job::new(client, client >> RANK_BITS, bytes, writes);
-                let number = match self.free_jobs.pop() {
-                    Some(place) => {
-                        self.jobs[place as usize] = job;
-                        place
-                    }
-                    None => {
-                        self.jobs.push(job);
-                        self.jobs.len() as u32 - 1
-                    }
-                };
-                for _ in 0..self.server_of(client).0.threads(&job) {
-                    self.begin(number);
-                }
+                self.asked(client, bytes, writes);
                 Ok(())
             }
             Envelope::Pull { job, unit } => {
-                let (server, _) = self.server_of(self.jobs[job as usize].client);
-                let size = server.size(&self.jobs[job as usize], unit);
-                let application = usize::from(order.application);
-                self.post(application, order.to, order.from, size, Envelope::Data { job, unit }, Picos::ZERO);
+                self.pulled(job, unit, order);
                 Ok(())
             }
             Envelope::Data { job, unit } => {
-                if self.jobs[job as usize].writes {
-                    let now = self.network.now();
-                    let Machine { servers, jobs, applications, .. } = self;
-                    let state = &jobs[job as usize];
-                    let server = &mut servers[server_number(applications, state.client)];
-                    let reply = server.work(now, state, unit);
-                    self.reply(job, unit, reply);
-                } else {
-                    self.finish(job);
-                }
+                self.arrived(job, unit);
                 Ok(())
             }
             Envelope::Done { client } => {
@@ -410,17 +392,7 @@ impl Machine {
             let (application, rank) = who(rest);
             return self.resume_if(true, application, rank);
         }
-        let (job, unit) = ((rest >> UNIT_BITS) as u32, rest & ((1 << UNIT_BITS) - 1));
-        let state = self.jobs[job as usize];
-        if state.writes {
-            self.finish(job);
-        } else {
-            let (server, terminal) = self.server_of(state.client);
-            let size = server.size(&state, unit);
-            let (application, rank) = who(state.client);
-            let client = terminal_of(self.applications[application].nodes[rank]);
-            self.post(application, terminal, client, size, Envelope::Data { job, unit }, Picos::ZERO);
-        }
+        self.worked((rest >> UNIT_BITS) as u32, rest & ((1 << UNIT_BITS) - 1));
         Ok(())
     }
 
@@ -432,63 +404,6 @@ impl Machine {
         }
         Ok(())
     }
-
-    /// The server of a client, and its terminal.
-    fn server_of(&self, client: u64) -> (&Server, u32) {
-        let (application, rank) = who(client);
-        let (number, terminal) = burst_buffer_of(self.applications[application].nodes[rank]);
-        (&self.servers[number as usize], terminal)
-    }
-
-    /// A thread of a server takes the next unit of a job.
-    fn begin(&mut self, job: u32) {
-        let now = self.network.now();
-        let Machine { servers, jobs, applications, .. } = self;
-        let state = &mut jobs[job as usize];
-        let server = &mut servers[server_number(applications, state.client)];
-        if let Some((unit, reply)) = server.begin(now, state) {
-            self.reply(job, unit, reply);
-        }
-    }
-
-    /// A unit of a job is where it belongs; its thread takes the next one.
-    fn finish(&mut self, job: u32) {
-        let Machine { servers, jobs, applications, .. } = self;
-        let state = &mut jobs[job as usize];
-        let reply = servers[server_number(applications, state.client)].finish(state);
-        if reply == Reply::Done {
-            self.reply(job, 0, reply);
-        } else {
-            self.begin(job);
-        }
-    }
-
-    fn reply(&mut self, job: u32, unit: u64, reply: Reply) {
-        let client = self.jobs[job as usize].client;
-        let (application, rank) = who(client);
-        let node = terminal_of(self.applications[application].nodes[rank]);
-        let (_, terminal) = self.server_of(client);
-        match reply {
-            Reply::Pull(_) => {
-                self.post(
-                    application,
-                    terminal,
-                    node,
-                    CONTROL_BYTES,
-                    Envelope::Pull { job, unit },
-                    Picos::ZERO,
-                );
-            }
-            Reply::Device(at) => {
-                self.network.wake_at(at, COMMITTED << TIMER_SHIFT | u64::from(job) << UNIT_BITS | unit);
-            }
-            Reply::Done => {
-                self.free_jobs.push(job);
-                self.post(application, terminal, node, CONTROL_BYTES, Envelope::Done { client }, Picos::ZERO);
-            }
-            Reply::Nothing => {}
-        }
-    }
 }
 
 /// A rank as a client of the storage.
@@ -497,11 +412,6 @@ fn client(application: usize, rank: usize) -> u64 {
 }
 
 /// The application and the rank of a client.
-fn who(client: u64) -> (usize, usize) {
+pub(super) fn who(client: u64) -> (usize, usize) {
     ((client >> RANK_BITS) as usize, (client & ((1 << RANK_BITS) - 1)) as usize)
-}
-
-fn server_number(applications: &[Application], client: u64) -> usize {
-    let (application, rank) = who(client);
-    burst_buffer_of(applications[application].nodes[rank]).0 as usize
 }

@@ -4,6 +4,7 @@ mod machine;
 mod outcome;
 mod placement;
 mod rank;
+mod serving;
 
 pub use machine::{ApplicationResult, Machine, Settings};
 pub use outcome::{run, Outcome, Scenario, Work};
