@@ -201,3 +201,21 @@ class StreamConsumer:
     def seek_time(self, partition: int, time_s: float, timeout_s: float) -> None: ...
     def positions(self, timeout_s: float) -> list[tuple[int, int, int, int, int]]: ...
     def close(self, forget: bool, timeout_s: float) -> None: ...
+
+def parse_nodes(text: str) -> list[list[int]]: ...
+def simulate_synthetic(
+    routing: str,
+    pattern: str,
+    message_bytes: int,
+    mean_gap_ns: float,
+    gaps: str,
+    messages: int,
+    seed: int,
+    tell: Callable[[float, int], None] | None,
+) -> dict[str, Any]: ...
+def simulate_applications(
+    routing: str,
+    applications: Sequence[tuple[str, int | None, bool | None, Sequence[int]]],
+    seed: int,
+    tell: Callable[[float, int], None] | None,
+) -> dict[str, Any]: ...

@@ -15,7 +15,7 @@ from source_tree import ROOT
 
 DOCUMENTS = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")))
 #: Commands that have commands.
-NESTED = ("run", "bench", "topic", "partition")
+NESTED = ("run", "bench", "topic", "partition", "sim")
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 

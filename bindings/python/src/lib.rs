@@ -8,6 +8,7 @@ mod failure;
 mod redirect;
 mod relayout;
 mod server;
+mod simulator;
 mod stream;
 mod variable;
 mod waiting;
@@ -50,6 +51,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::simulate_synthetic, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::simulate_applications, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::parse_nodes, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::relayout, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::element_by_element, module)?)?;

@@ -18,6 +18,16 @@
 pub mod limits;
 mod relayout;
 
+/// Machines that are not there.
+pub mod simulator {
+    pub use thalweg_simulator::engine::Picos;
+    pub use thalweg_simulator::network::routing::Routing;
+    pub use thalweg_simulator::network::{Histogram, LinkKind};
+    pub use thalweg_simulator::scenario::{parse_nodes, run, ApplicationResult, Outcome, Scenario, Work};
+    pub use thalweg_simulator::workload::applications::Application;
+    pub use thalweg_simulator::workload::synthetic::{Gaps, Pattern, Synthetic};
+}
+
 /// Streams of events.
 pub mod stream {
     pub use thalweg_services::stream::client::{

@@ -10,7 +10,7 @@ import typer
 
 def main() -> None:
     """Run the command that the process was called with, and exit with its status."""
-    from thalweg.cli import bench, compare, consume, demo, doctor, produce, redirect, report, run, serve, topic
+    from thalweg.cli import bench, compare, consume, demo, doctor, produce, redirect, report, run, serve, sim, topic
 
     app = typer.Typer(
         name="thalweg",
@@ -31,6 +31,7 @@ def main() -> None:
     topic.register(app)
     app.command("produce")(produce.produce)
     app.command("consume")(consume.consume)
+    sim.register(app)
     app.command("doctor")(doctor.doctor)
     app.callback()(_options)
     app()

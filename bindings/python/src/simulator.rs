@@ -1,0 +1,154 @@
+//! Simulated machines: a scenario in, numbers out.
+
+use crate::failure::raised;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use thalweg::simulator::{
+    parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Outcome, Pattern,
+    Picos, Routing, Scenario, Synthetic, Work,
+};
+use thalweg::{Error, Kind};
+
+const OPERATION: &str = "scenario";
+
+/// An application as Python names it: its name, its options, none where they are its own, and the nodes of its ranks.
+type Placed = (String, Option<u32>, Option<bool>, Vec<u32>);
+
+/// The node lists of a file's text: one application a line.
+#[pyfunction]
+pub fn parse_nodes(text: &str) -> PyResult<Vec<Vec<u32>>> {
+    parse(text).map_err(raised)
+}
+
+/// `gaps` is "even" or "exponential"; `tell` is called with the simulated time in seconds and the packets that have arrived.
+#[pyfunction]
+pub fn simulate_synthetic<'py>(
+    py: Python<'py>,
+    routing: &str,
+    pattern: &str,
+    message_bytes: u64,
+    mean_gap_ns: f64,
+    gaps: &str,
+    messages: u64,
+    seed: u64,
+    tell: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    if !(0.0..=1e15).contains(&mean_gap_ns) {
+        let detail = format!("mean_gap_ns = {mean_gap_ns}; accepted are 0 to 1e15");
+        return Err(raised(Error::new(Kind::Invalid, OPERATION, detail)));
+    }
+    let gaps = match gaps {
+        "even" => Gaps::Even,
+        "exponential" => Gaps::Exponential,
+        _ => {
+            let detail = format!("there are no gaps {gaps:?}; accepted are even, exponential");
+            return Err(raised(Error::new(Kind::Invalid, OPERATION, detail)));
+        }
+    };
+    let traffic = Synthetic {
+        pattern: Pattern::named(pattern).map_err(raised)?,
+        bytes: message_bytes,
+        mean_gap: Picos::from_nanos(mean_gap_ns),
+        gaps,
+        messages,
+    };
+    let routing = Routing::named(routing).map_err(raised)?;
+    simulate(py, Scenario { routing, seed, work: Work::Synthetic(traffic) }, tell)
+}
+
+/// The options of each application are its iterations, and whether it reads.
+#[pyfunction]
+pub fn simulate_applications<'py>(
+    py: Python<'py>,
+    routing: &str,
+    applications: Vec<Placed>,
+    seed: u64,
+    tell: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut placed = Vec::new();
+    for (name, iterations, reads, nodes) in applications {
+        let application =
+            Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?;
+        placed.push((application, nodes));
+    }
+    let routing = Routing::named(routing).map_err(raised)?;
+    simulate(py, Scenario { routing, seed, work: Work::Applications(placed) }, tell)
+}
+
+/// Runs without the GIL; now and then Python hears how far it is, and may raise to stop it.
+fn simulate<'py>(
+    py: Python<'py>,
+    scenario: Scenario,
+    tell: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut stopped = None;
+    let done = py.detach(|| {
+        run(&scenario, |now, packets| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                tell.as_ref().map_or(Ok(()), |tell| tell.call1(py, (now.nanos() * 1e-9, packets)).map(drop))
+            });
+            stopped = told.err();
+            stopped.is_none()
+        })
+    });
+    let outcome = done.map_err(|error| stopped.take().unwrap_or_else(|| raised(error)))?;
+    converted(py, &outcome)
+}
+
+fn converted<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let counters = &outcome.counters;
+    let network = PyDict::new(py);
+    network.set_item("end_s", outcome.end.nanos() * 1e-9)?;
+    network.set_item("events", counters.events)?;
+    network.set_item("packets", counters.delivered)?;
+    network.set_item("hops_mean", counters.mean_hops())?;
+    network.set_item("non_minimal_packets", counters.non_minimal)?;
+    network.set_item("same_router_packets", counters.same_router)?;
+    network.set_item("same_group_packets", counters.same_group)?;
+    network.set_item("packet_latency", distribution(py, &counters.packet_latency)?)?;
+    let links = PyList::empty(py);
+    for link in &outcome.links {
+        let kind = match link.kind {
+            LinkKind::Terminal => "terminal",
+            LinkKind::Local => "local",
+            LinkKind::Global => "global",
+        };
+        links.append((link.from, link.to, kind, link.bytes, link.saturated.nanos() * 1e-9))?;
+    }
+    let applications = PyList::empty(py);
+    for application in &outcome.applications {
+        applications.append(of_application(py, application)?)?;
+    }
+    let all = PyDict::new(py);
+    all.set_item("network", network)?;
+    all.set_item("links", links)?;
+    all.set_item("applications", applications)?;
+    Ok(all)
+}
+
+fn of_application<'py>(py: Python<'py>, application: &ApplicationResult) -> PyResult<Bound<'py, PyDict>> {
+    let column = |index: usize| -> Vec<f64> {
+        application.ranks.iter().map(|rank| rank[index].nanos() * 1e-9).collect()
+    };
+    let all = PyDict::new(py);
+    all.set_item("elapsed_s", application.elapsed.nanos() * 1e-9)?;
+    all.set_item("communication_s", column(0))?;
+    all.set_item("io_s", column(1))?;
+    all.set_item("compute_s", column(2))?;
+    all.set_item("messages_sent", application.sent.0)?;
+    all.set_item("bytes_sent", application.sent.1)?;
+    all.set_item("message_latency", distribution(py, &application.message_latency)?)?;
+    Ok(all)
+}
+
+fn distribution<'py>(py: Python<'py>, histogram: &Histogram) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("count", histogram.count())?;
+    all.set_item("mean_s", histogram.mean_nanos() * 1e-9)?;
+    for (name, share) in [("p25_s", 0.25), ("median_s", 0.5), ("p75_s", 0.75), ("p99_s", 0.99)] {
+        all.set_item(name, histogram.quantile(share).nanos() * 1e-9)?;
+    }
+    all.set_item("max_s", histogram.max().nanos() * 1e-9)?;
+    Ok(all)
+}

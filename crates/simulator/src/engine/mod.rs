@@ -1,0 +1,8 @@
+//! The event engine: time, a queue of what happens next, and random numbers. It knows no network.
+
+mod calendar;
+pub mod random;
+mod time;
+
+pub use calendar::{Calendar, Event};
+pub use time::Picos;

@@ -1,0 +1,108 @@
+//! Which message a receive gets: the first one that fits, in the order of posting and of arrival.
+
+use crate::workload::operation::{Source, Tag};
+use std::collections::VecDeque;
+
+/// A receive that waits for its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// From whom.
+    pub from: Source,
+    /// With which tag; any when there is none.
+    pub tag: Option<Tag>,
+    /// The request that it completes; none for a blocking receive.
+    pub request: Option<u32>,
+}
+
+/// A message that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Who sent it.
+    pub from: u32,
+    /// Its tag.
+    pub tag: Tag,
+}
+
+impl Posted {
+    fn fits(&self, message: Arrived) -> bool {
+        (self.from == Source::Any || self.from == Source::Rank(message.from))
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
+
+/// The receives of a rank that wait for messages, and the messages that wait for receives.
+#[derive(Clone, Debug, Default)]
+pub struct Matching {
+    posted: VecDeque<Posted>,
+    unexpected: VecDeque<Arrived>,
+}
+
+impl Matching {
+    /// A receive is posted; true when its message is there already.
+    pub fn post(&mut self, receive: Posted) -> bool {
+        match self.unexpected.iter().position(|message| receive.fits(*message)) {
+            Some(place) => self.unexpected.remove(place).is_some(),
+            None => {
+                self.posted.push_back(receive);
+                false
+            }
+        }
+    }
+
+    /// A message has arrived; the receive that it completes, if one waits for it.
+    pub fn arrive(&mut self, message: Arrived) -> Option<Posted> {
+        match self.posted.iter().position(|receive| receive.fits(message)) {
+            Some(place) => self.posted.remove(place),
+            None => {
+                self.unexpected.push_back(message);
+                None
+            }
+        }
+    }
+
+    /// The receives that wait.
+    pub fn posted(&self) -> impl Iterator<Item = &Posted> {
+        self.posted.iter()
+    }
+
+    /// How many messages nobody has received.
+    pub fn unexpected(&self) -> usize {
+        self.unexpected.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receive(from: Source, tag: Option<Tag>, request: u32) -> Posted {
+        Posted { from, tag, request: Some(request) }
+    }
+
+    #[test]
+    fn messages_go_to_the_first_receive_that_fits() {
+        let mut matching = Matching::default();
+        assert!(!matching.post(receive(Source::Rank(1), Some(5), 0)));
+        assert!(!matching.post(receive(Source::Any, Some(5), 1)));
+        assert!(!matching.post(receive(Source::Any, None, 2)));
+        let request = |found: Option<Posted>| found.and_then(|posted| posted.request);
+        assert_eq!(request(matching.arrive(Arrived { from: 2, tag: 5 })), Some(1));
+        assert_eq!(request(matching.arrive(Arrived { from: 1, tag: 6 })), Some(2));
+        assert_eq!(request(matching.arrive(Arrived { from: 1, tag: 5 })), Some(0));
+        assert_eq!(request(matching.arrive(Arrived { from: 1, tag: 5 })), None);
+        assert_eq!(matching.unexpected(), 1);
+    }
+
+    #[test]
+    fn receives_take_the_message_that_came_first() {
+        let mut matching = Matching::default();
+        for (from, tag) in [(3, 1), (4, 2), (3, 2)] {
+            assert_eq!(matching.arrive(Arrived { from, tag }), None);
+        }
+        assert!(matching.post(receive(Source::Any, Some(2), 0)), "that of rank 4");
+        assert!(!matching.post(receive(Source::Rank(4), None, 1)));
+        assert!(matching.post(receive(Source::Rank(3), None, 2)), "the one with tag 1");
+        assert!(matching.post(receive(Source::Rank(3), None, 3)));
+        assert_eq!(matching.unexpected(), 0);
+    }
+}

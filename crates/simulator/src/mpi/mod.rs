@@ -1,0 +1,8 @@
+//! What ranks of an application do to each other: point-to-point messages, and collectives as schedules of these.
+
+pub mod collectives;
+mod matching;
+mod protocol;
+
+pub use matching::{Arrived, Matching, Posted};
+pub use protocol::Protocol;

@@ -1,0 +1,47 @@
+//! The network interface of a terminal: makes packets of messages, one message after the other, and sends them.
+
+use super::packet::List;
+use crate::engine::Picos;
+
+/// Its state. Messages and packets are lists through their records.
+#[derive(Clone, Copy, Debug)]
+pub struct Interface {
+    /// When the next message can begin to enter.
+    pub enters: Picos,
+    /// When the next packet can be made; [`Picos::NEVER`] when only after the next sending.
+    pub ready: Picos,
+    /// When what was sent so far is on the link.
+    pub free: Picos,
+    /// Messages, some of whose packets are not made yet.
+    pub messages: List,
+    /// Packets that were made and not sent.
+    pub packets: List,
+    /// How many these are.
+    pub queued: u16,
+    /// Whether an event will make the next packet.
+    pub making: bool,
+    /// Whether an event will send the next packet.
+    pub sending: bool,
+    /// Messages that were sent to it so far.
+    pub handed: u64,
+    /// Messages entered so far.
+    pub entered: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+}
+
+impl Interface {
+    pub const IDLE: Interface = Interface {
+        enters: Picos::ZERO,
+        ready: Picos::ZERO,
+        free: Picos::ZERO,
+        messages: List::EMPTY,
+        packets: List::EMPTY,
+        queued: 0,
+        making: false,
+        sending: false,
+        handed: 0,
+        entered: 0,
+        bytes: 0,
+    };
+}

@@ -1,0 +1,27 @@
+//! The interconnect: terminals, routers and links, and the packets on them.
+//!
+//! *Compute, don't schedule*: a port serves packets in the order in which it accepted them, so a packet's departure is known
+//! when it arrives, and only its arrival at the next router is an event. A credit is a time stamp that is read when somebody
+//! asks how full a buffer is; it becomes an event only where a packet waits for it.
+
+mod arena;
+mod channel;
+mod counters;
+mod fabric;
+mod histogram;
+mod interface;
+mod message;
+mod packet;
+mod parameters;
+mod port;
+mod router;
+pub mod routing;
+mod terminal;
+pub mod topology;
+mod wiring;
+
+pub use counters::{Counters, Link, LinkKind};
+pub use fabric::{Network, Notice};
+pub use histogram::Histogram;
+pub use message::{Order, Wants};
+pub use parameters::{LinkParameters, Parameters};

@@ -1,0 +1,94 @@
+//! A rank: where it is in its program, and what it waits for.
+
+use crate::engine::Picos;
+use crate::mpi::Matching;
+use crate::workload::operation::{Operation, Program};
+use std::collections::VecDeque;
+
+/// What a rank waits for before it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Nothing: it can run.
+    Nothing,
+    /// Its blocking send.
+    Send(u32),
+    /// The message of its blocking receive.
+    Receive,
+    /// A request.
+    Request(u32),
+    /// All requests.
+    Requests,
+    /// The end of its computing.
+    Time,
+    /// The storage.
+    Storage,
+    /// Nothing any more: its program has ended.
+    Ended,
+}
+
+/// How long a rank spent on what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub communication: Picos,
+    pub io: Picos,
+    pub compute: Picos,
+}
+
+/// One rank of an application.
+pub struct Rank {
+    pub program: Program,
+    /// What is left of the collective that it is in.
+    pub schedule: VecDeque<Operation>,
+    pub matching: Matching,
+    /// Requests that are not complete.
+    pub pending: Vec<u32>,
+    pub waits: Waits,
+    /// Since when it waits.
+    pub since: Picos,
+    pub spent: Spent,
+    /// When its program ended.
+    pub end: Picos,
+}
+
+impl Rank {
+    pub fn new(program: Program) -> Rank {
+        Rank {
+            program,
+            schedule: VecDeque::new(),
+            matching: Matching::default(),
+            pending: Vec::new(),
+            waits: Waits::Nothing,
+            since: Picos::ZERO,
+            spent: Spent::default(),
+            end: Picos::ZERO,
+        }
+    }
+
+    /// The next operation.
+    pub fn next(&mut self) -> Option<Operation> {
+        self.schedule.pop_front().or_else(|| self.program.next())
+    }
+
+    /// A request is complete; true when the rank waited for just that.
+    pub fn complete(&mut self, request: u32) -> bool {
+        if let Some(place) = self.pending.iter().position(|pending| *pending == request) {
+            self.pending.swap_remove(place);
+        }
+        match self.waits {
+            Waits::Request(waited) => waited == request,
+            Waits::Requests => self.pending.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// What it waited for has come.
+    pub fn resume(&mut self, now: Picos) {
+        let spent = match self.waits {
+            Waits::Storage => &mut self.spent.io,
+            Waits::Time => &mut self.spent.compute,
+            _ => &mut self.spent.communication,
+        };
+        *spent += now - self.since;
+        self.waits = Waits::Nothing;
+    }
+}

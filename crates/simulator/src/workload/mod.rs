@@ -1,0 +1,5 @@
+//! What machines are made to do.
+
+pub mod applications;
+pub mod operation;
+pub mod synthetic;

@@ -1,0 +1,131 @@
+//! What ranks on a machine promise: programs end, deadlocks are named, storage serves everyone.
+
+#![allow(clippy::unwrap_used)] // a test that cannot go on shall fail
+
+use thalweg_simulator::engine::Picos;
+use thalweg_simulator::mpi::Protocol;
+use thalweg_simulator::network::routing::Routing;
+use thalweg_simulator::network::Parameters;
+use thalweg_simulator::scenario::{Machine, Settings};
+use thalweg_simulator::workload::operation::{Operation, Program, Source};
+
+fn settings() -> Settings {
+    let parameters =
+        Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
+    Settings { parameters, protocol: Protocol::ARTIFACT, seed: 1 }
+}
+
+fn machine(programs: Vec<Vec<Operation>>) -> Machine {
+    let nodes = (0..programs.len() as u32).collect();
+    let programs = programs.into_iter().map(|program| Box::new(program.into_iter()) as Program).collect();
+    Machine::new(settings(), vec![(nodes, programs)]).unwrap()
+}
+
+#[test]
+fn a_blocking_send_ends_when_its_last_packet_leaves_and_a_receive_when_it_is_there() {
+    let send = Operation::Send { to: 1, bytes: 4096, tag: 3 };
+    let receive = Operation::Recv { from: Source::Any, tag: None };
+    let mut machine = machine(vec![vec![send], vec![receive]]);
+    let result = machine.run(|_, _| true).unwrap().remove(0);
+    // 3,510 ns and 0.55 ns a byte to the interface, 10 ns within it.
+    let leaves = 3_510_000 + 4096 * 550 + 10_000;
+    // Within a router: the packet's time on the terminal link four times, and the router's 100 ns.
+    let arrives = leaves + 4 * 238_419 + 100_000;
+    assert_eq!(result.ranks[0], [Picos(leaves), Picos::ZERO, Picos::ZERO]);
+    assert_eq!(result.ranks[1], [Picos(arrives), Picos::ZERO, Picos::ZERO]);
+    assert_eq!((result.elapsed, result.sent), (Picos(arrives), (1, 4096)));
+}
+
+#[test]
+fn waiting_for_all_waits_for_sends_and_receives() {
+    let exchange = |other| {
+        vec![
+            Operation::Irecv { from: Source::Rank(other), tag: Some(1), request: 0 },
+            Operation::Isend { to: other, bytes: 100_000, tag: 1, request: 1 },
+            Operation::Compute { time: Picos(1_000_000) },
+            Operation::WaitAll,
+            Operation::Wait { request: 0 },
+        ]
+    };
+    let mut machine = machine(vec![exchange(1), exchange(0)]);
+    let result = machine.run(|_, _| true).unwrap().remove(0);
+    assert_eq!(result.ranks[0], result.ranks[1]);
+    let [communication, io, compute] = result.ranks[0];
+    assert_eq!((io, compute), (Picos::ZERO, Picos(1_000_000)));
+    assert_eq!(communication + compute, result.elapsed);
+}
+
+#[test]
+fn collectives_end_on_every_rank() {
+    let program =
+        vec![Operation::Barrier, Operation::Allreduce { bytes: 8 }, Operation::Allreduce { bytes: 200_000 }];
+    for ranks in [1, 2, 5, 8, 13] {
+        let mut machine = machine(vec![program.clone(); ranks]);
+        assert_eq!(machine.run(|_, _| true).unwrap()[0].ranks.len(), ranks);
+    }
+}
+
+#[test]
+fn a_write_takes_what_its_units_take_on_the_device() {
+    let mut machine = machine(vec![vec![Operation::Write { bytes: 2_500_000 }]]);
+    let result = machine.run(|_, _| true).unwrap().remove(0);
+    assert_eq!(machine.servers()[0].device.requests, (3, 0), "units of 10⁶ bytes, one behind the other");
+    assert_eq!(result.ranks[0][1], result.elapsed);
+    // The device works while data still come: at least its own time, and not much more than both one after the other.
+    let device = machine.servers()[0].device.busy;
+    assert!(result.elapsed > device && result.elapsed < device + Picos(300_000_000), "{}", result.elapsed);
+}
+
+#[test]
+fn a_read_moves_its_data_to_the_client() {
+    let mut machine = machine(vec![vec![Operation::Read { bytes: 1_000_000 }]]);
+    machine.run(|_, _| true).unwrap();
+    // The request, 245 packets of data, and the word that all was sent.
+    assert_eq!(machine.network().counters().delivered, 247);
+}
+
+#[test]
+fn who_waits_for_what_never_comes_is_named() {
+    let receive = |from| vec![Operation::Recv { from: Source::Rank(from), tag: Some(7) }];
+    let error = machine(vec![receive(1), receive(0)]).run(|_, _| true).unwrap_err();
+    assert_eq!(
+        error.message,
+        "simulation: deadlock: 2 ranks wait for what never comes: \
+         rank 0 of application 0 waits for Receive, messages from [Rank(1) with tag Some(7)]; \
+         rank 1 of application 0 waits for Receive, messages from [Rank(0) with tag Some(7)]"
+    );
+    let error =
+        machine(vec![vec![Operation::Send { to: 4, bytes: 1, tag: 0 }]]).run(|_, _| true).unwrap_err();
+    assert_eq!(
+        error.message,
+        "simulation: send: rank 0 of application 0 sends to rank 4; accepted are the other ranks below 1"
+    );
+}
+
+#[test]
+fn ranks_do_not_share_nodes() {
+    let program = || -> Program { Box::new(std::iter::empty()) };
+    let refused = |nodes: Vec<u32>| {
+        let programs = nodes.iter().map(|_| program()).collect();
+        Machine::new(settings(), vec![(nodes, programs)]).err().map(|error| error.message)
+    };
+    assert_eq!(refused(vec![3, 3]).as_deref(), Some("scenario: placement: node 3 is given to two ranks"));
+    assert_eq!(
+        refused(vec![990]).as_deref(),
+        Some("scenario: placement: there is no compute node 990; there are 990")
+    );
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let spin = (0..2_000_000).map(|_| Operation::Compute { time: Picos(1) });
+    let again = spin.clone();
+    let programs: Vec<Program> = vec![
+        Box::new(spin),
+        Box::new(again),
+        Box::new((0..2_000_000).map(|_| Operation::Compute { time: Picos(2) })),
+    ];
+    let mut machine = Machine::new(settings(), vec![(vec![0, 1, 2], programs)]).unwrap();
+    let error = machine.run(|_, _| false).unwrap_err();
+    assert!(error.message.starts_with("simulation: stopped at "), "{}", error.message);
+}

@@ -1,0 +1,211 @@
+//! What the network promises, with the hand calculations that the promises are checked by.
+
+#![allow(clippy::unwrap_used)] // a test that cannot go on shall fail
+
+use proptest::prelude::*;
+use thalweg_simulator::engine::Picos;
+use thalweg_simulator::network::routing::Routing;
+use thalweg_simulator::network::topology::Dragonfly;
+use thalweg_simulator::network::{LinkKind, Network, Notice, Order, Parameters, Wants};
+use thalweg_simulator::workload::synthetic::{self, Gaps, Pattern, Synthetic};
+
+/// 4096 bytes at 16, 5.25 and 4.7 GiB/s, in picoseconds.
+const TERMINAL: u64 = 238_419;
+const LOCAL: u64 = 726_609;
+const GLOBAL: u64 = 811_638;
+/// A router's delay, and that of a credit: 8 bytes at 5.25 GiB/s.
+const ROUTER: u64 = 100_000;
+const CREDIT: u64 = 1_419;
+/// What an interface needs for a message.
+const INTERFACE: u64 = 10_000;
+
+/// The artifact's parameters without anything random, so that times can be calculated.
+fn exact(routing: Routing) -> Parameters {
+    Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(routing) }
+}
+
+fn paper_machine() -> Network {
+    Network::new(Dragonfly::paper(), exact(Routing::Minimal), 1, 1).unwrap()
+}
+
+/// Sends one message, runs until all is quiet, and returns when it arrived.
+fn arrival(network: &mut Network, from: u32, to: u32, bytes: u64) -> u64 {
+    let wants = Wants { delivered: true, ..Wants::default() };
+    network.send_at(Picos::ZERO, Order { from, to, bytes, application: 0, cookie: 7, wants });
+    let mut arrived = None;
+    while network.step() {
+        while let Some(notice) = network.notices().pop() {
+            assert!(matches!(notice, Notice::Delivered(order) if order.cookie == 7));
+            assert!(arrived.replace(network.now().0).is_none(), "a message arrives once");
+        }
+    }
+    network.check_idle().unwrap();
+    arrived.unwrap()
+}
+
+#[test]
+fn an_unloaded_packet_takes_what_the_links_on_its_way_take() {
+    // Each link costs the packet's time on it twice (sending, then a delay that defaults to the same), each router 100 ns.
+    let first = INTERFACE + 2 * TERMINAL;
+    let last = ROUTER + 2 * TERMINAL;
+    let local = ROUTER + 2 * LOCAL;
+    let global = ROUTER + 2 * GLOBAL;
+    // Router 0 of group 0 has the links to groups 1 to 4, whose ends are at router 7; router 7 those to groups 29 to 32.
+    for (to, links, hops) in [
+        (1, first + last, 1),
+        (4, first + local + last, 2),
+        (32 + 7 * 4, first + global + last, 2),
+        (32, first + global + local + last, 3),
+        (29 * 32, first + local + global + last, 3),
+        (29 * 32 + 4, first + local + global + local + last, 4),
+    ] {
+        let mut network = paper_machine();
+        assert_eq!(arrival(&mut network, 0, to, 4096), links, "to terminal {to}");
+        assert_eq!(network.counters().hops, hops);
+    }
+    // The reference: 1,053.7 ns within a router, 1,553.2 more for each local hop, 1,723.3 for each global one.
+    assert_eq!([first + last - INTERFACE, local, global].map(|t| (t + 50) / 100), [10_537, 15_532, 17_233]);
+}
+
+#[test]
+fn an_empty_message_costs_what_a_credit_costs() {
+    let mut network = paper_machine();
+    let byte = |gib_per_s: f64| (8.0 / (gib_per_s * (1u64 << 30) as f64) * 1e12).round() as u64;
+    let expected =
+        INTERFACE + byte(16.0) + TERMINAL + byte(5.25) + ROUTER + LOCAL + byte(16.0) + ROUTER + TERMINAL;
+    assert_eq!(arrival(&mut network, 0, 4, 0), expected);
+}
+
+#[test]
+fn packets_of_a_message_follow_each_other_at_the_pace_of_the_slowest_link() {
+    // The local link is the slowest of terminal → router → router → terminal: after the first packet one comes every 726.6 ns.
+    let one = arrival(&mut paper_machine(), 0, 4, 4096);
+    for packets in [2, 5, 40] {
+        assert_eq!(arrival(&mut paper_machine(), 0, 4, packets * 4096), one + (packets - 1) * LOCAL);
+    }
+}
+
+#[test]
+fn a_link_is_saturated_from_the_first_packet_that_waits_to_the_credit_that_lets_it_in() {
+    let one_packet = |mut parameters: Parameters| {
+        parameters.local.buffer_bytes = 4096;
+        parameters
+    };
+    let mut network = Network::new(Dragonfly::paper(), one_packet(exact(Routing::Minimal)), 1, 1).unwrap();
+    arrival(&mut network, 0, 4, 2 * 4096);
+    let link =
+        network.links().find(|link| link.kind == LinkKind::Local && (link.from, link.to) == (0, 1)).unwrap();
+    // The second packet comes one packet's time after the first, which the far router accepts when it has arrived there.
+    assert_eq!(link.saturated.0, 2 * LOCAL + ROUTER + CREDIT - TERMINAL);
+    assert_eq!(link.bytes, 2 * 4096);
+    assert_eq!(network.links().filter(|link| link.saturated > Picos::ZERO).count(), 1);
+}
+
+#[test]
+fn when_a_link_is_free_the_lowest_virtual_channel_goes_first() {
+    // All to terminal 36, at router 9 of group 1: packets from its own router come on channel 0, from the group on channel 1,
+    // from other groups on channel 3. That from terminal 0 goes by routers 0, 15 and 9; that from terminal 32 by 8 and 9.
+    let far = 2 * GLOBAL + 2 * LOCAL + 2 * ROUTER;
+    let near = 2 * GLOBAL + ROUTER;
+    let mut network = paper_machine();
+    let wants = Wants { delivered: true, ..Wants::default() };
+    // At router 9 they arrive 1 ps before, at, and 2 ps after the moment of the one that comes from far.
+    for (from, at) in [(0, 0), (37, far - 1), (32, near + 2)] {
+        network.send_at(
+            Picos(at),
+            Order { from, to: 36, bytes: 4096, application: 0, cookie: from.into(), wants },
+        );
+    }
+    let mut arrived = 0;
+    while network.step() {
+        while let Some(notice) = network.notices().pop() {
+            if matches!(notice, Notice::Delivered(order) if order.from == 0) {
+                arrived = network.now().0;
+            }
+        }
+    }
+    // The first has the link; the last overtakes the one from far, which waits for both.
+    assert_eq!(arrived, arrival(&mut paper_machine(), 0, 36, 4096) + 2 * TERMINAL - 1);
+}
+
+#[test]
+fn golden_runs_stay_as_they_are() {
+    let traffic = Synthetic {
+        pattern: Pattern::UniformRandom,
+        bytes: 10_000,
+        mean_gap: Picos(6_000_000),
+        gaps: Gaps::Even,
+        messages: 4,
+    };
+    let runs = [Routing::Minimal, Routing::Valiant, Routing::Ugal, Routing::Progressive].map(|routing| {
+        let mut network = Network::new(Dragonfly::paper(), Parameters::artifact(routing), 1, 2026).unwrap();
+        synthetic::run(traffic, &mut network, 2026, |_, _| true).unwrap();
+        let counters = network.counters();
+        assert_eq!(counters.delivered, 1056 * 4 * 3);
+        (network.now().0, counters.hops, counters.non_minimal, counters.packet_latency.max().0)
+    });
+    assert_eq!(runs, GOLDEN);
+}
+
+/// End in ps, routers passed, packets off the shortest path, longest latency in ps; only a change of the model may change them.
+const GOLDEN: [(u64, u64, u64, u64); 4] = [
+    (38018071, 46902, 0, 16001449),
+    (41702296, 70306, 12303, 27277239),
+    (36885794, 54227, 4015, 20332615),
+    (37284189, 57351, 5678, 16869376),
+];
+
+prop_compose! {
+    fn dragonflies()(groups in 1u32..6, routers in 1u32..5, terminals in 1u32..4, multiple in 1u32..3)
+        -> Option<Dragonfly>
+    {
+        // As many global links as give every pair of groups the same number.
+        (0..20).map(|links| (links * routers, links))
+            .find(|(all, _)| groups == 1 || *all == (groups - 1) * multiple * routers)
+            .and_then(|(_, links)| Dragonfly::new(groups, routers, terminals, links).ok())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn everything_that_is_sent_arrives_once_whatever_the_network(
+        dragonfly in dragonflies().prop_filter_map("wired", |found| found.filter(|found| found.terminal_count() > 1)),
+        routing in prop::sample::select(Routing::NAMES.map(|(_, routing)| routing).to_vec()),
+        pattern in prop::sample::select(Pattern::NAMES.map(|(_, pattern)| pattern).to_vec()),
+        gaps in prop::sample::select(vec![Gaps::Even, Gaps::Exponential]),
+        bytes in prop::sample::select(vec![0u64, 1, 4095, 4096, 4097, 70_000]),
+        mean_gap in 0u64..40_000_000,
+        packets_in_a_buffer in 1u32..4,
+        credit_delay in prop::sample::select(vec![0u64, 1_419, 800_000]),
+        seed in any::<u64>(),
+    ) {
+        let mut parameters = Parameters::artifact(routing);
+        for link in [&mut parameters.terminal, &mut parameters.local, &mut parameters.global] {
+            link.buffer_bytes = packets_in_a_buffer * 4096;
+            link.credit_delay = Picos(credit_delay);
+        }
+        let messages = 5;
+        let terminals = u64::from(dragonfly.terminal_count());
+        let traffic = Synthetic { pattern, bytes, mean_gap: Picos(mean_gap), gaps, messages };
+        let run = || {
+            let mut network = Network::new(dragonfly.clone(), parameters, 1, seed)?;
+            // Checks at the end that every packet arrived and every credit came back: so nothing was deadlocked.
+            synthetic::run(traffic, &mut network, seed, |_, _| true)?;
+            let delivered: u64 =
+                network.links().filter(|link| link.kind == LinkKind::Terminal).map(|link| link.bytes).sum();
+            Ok::<_, thalweg_foundation::Error>((network.now(), network.counters().clone(), delivered))
+        };
+        if dragonfly.groups == 1 && matches!(pattern, Pattern::NextGroup | Pattern::Tornado) {
+            prop_assert!(run().unwrap_err().message.contains("needs more than one group"));
+            return Ok(());
+        }
+        let (end, counters, delivered) = run().unwrap();
+        prop_assert_eq!(counters.message_latency[0].count(), terminals * messages);
+        prop_assert_eq!(counters.delivered, terminals * messages * bytes.div_ceil(4096).max(1));
+        prop_assert_eq!(delivered, terminals * messages * bytes);
+        prop_assert!(counters.hops <= counters.delivered * 6, "at most two routers in each of three groups");
+        prop_assert_eq!((end, counters, delivered), run().unwrap(), "the same seed gives the same run");
+    }
+}

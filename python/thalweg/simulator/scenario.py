@@ -1,0 +1,135 @@
+"""A scenario: what is to run on which machine, from a dict or a TOML or JSON file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from thalweg.configuration import checked, load
+from thalweg.errors import InvalidError
+from thalweg.simulator.reference_data import FOLDER
+from thalweg.sizes import parse_size
+
+Routing = Literal["minimal", "valiant", "ugal", "par"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Network(_Part):
+    """The interconnect: the dragonfly of 1,056 nodes of the MFNetSim paper."""
+
+    routing: Routing = "minimal"
+
+
+class Synthetic(_Part):
+    """Traffic of all 1,056 terminals."""
+
+    pattern: Literal["uniform-random", "next-group", "nearest-neighbour", "shift", "tornado", "hot-spot"]
+    message_bytes: int = Field(ge=0, le=1 << 40)
+    mean_gap_ns: float = Field(ge=0, le=1e15)
+    messages: int = Field(ge=1, le=1_000_000_000)
+    gaps: Literal["even", "exponential"] = "exponential"
+
+    @field_validator("message_bytes", mode="before")
+    @classmethod
+    def _size(cls, value: object) -> object:
+        return parse_size(value) if isinstance(value, str) else value
+
+
+class Application(_Part):
+    """A ready-made application of 300 ranks, and the nodes that it runs on."""
+
+    name: Literal["milc", "nekbone", "checkpoint", "cosmoflow"]
+    #: A list of compute nodes in the order of ranks, or a file of such lists.
+    nodes: list[int] | str
+    #: Which list of the file, counted from 1.
+    line: int = Field(default=1, ge=1)
+    iterations: int | None = Field(default=None, ge=1, le=1_000_000)
+    reads: bool | None = None
+
+    @model_validator(mode="after")
+    def _options(self) -> Application:
+        if self.iterations is not None and self.name != "milc":
+            raise ValueError(f"{self.name} has no iterations; only milc has")
+        if self.reads is not None and self.name != "cosmoflow":
+            raise ValueError(f"{self.name} cannot be told whether it reads; only cosmoflow can")
+        return self
+
+    @field_validator("nodes")
+    @classmethod
+    def _found(cls, value: list[int] | str, info: ValidationInfo) -> list[int] | str:
+        return value if isinstance(value, list) else str(_file(value, (info.context or {}).get("folder")))
+
+
+class Scenario(_Part):
+    """What is to run on which machine.
+
+    Either ``synthetic`` traffic or one or more entries of ``application``; the guide has examples.
+    """
+
+    model: Literal["mfnetsim-artifact"] = "mfnetsim-artifact"
+    seed: int = Field(default=1, ge=0, lt=1 << 63)
+    network: Network = Network()
+    synthetic: Synthetic | None = None
+    application: list[Application] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Scenario:
+        if (self.synthetic is None) == (not self.application):
+            raise ValueError("give either a table [synthetic] or entries [[application]]")
+        return self
+
+    @classmethod
+    def load(cls, source: Mapping[str, Any] | str | Path) -> Scenario:
+        """Return the scenario of a dict or a file.
+
+        A name of a node list is looked for beside the file, then among the lists that come with the simulator.
+
+        Raises
+        ------
+        ConfigError
+            With the path of each wrong key, the value met, and what is accepted.
+        """
+        folder = None if isinstance(source, Mapping) else Path(source).absolute().parent
+        return cls.checked(load(source, "scenario"), folder)
+
+    @classmethod
+    def checked(cls, content: Mapping[str, Any], folder: Path | None) -> Scenario:
+        """Return the scenario of what a file in `folder` holds; errors as of `load`."""
+        return checked(cls, content, "scenario", context={"folder": folder})
+
+
+def _file(name: str, folder: Path | None) -> Path:
+    candidates = [folder / name] if folder is not None else []
+    candidates += [Path(name), FOLDER / name]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate.absolute()
+    shipped = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*.conf"))
+    raise ValueError(f"there is no file {name!r}; give one beside the scenario, or one of {', '.join(shipped)}")
+
+
+def nodes_of(application: Application) -> list[int]:
+    """Return the compute nodes of an application's ranks.
+
+    Raises
+    ------
+    InvalidError
+        When its file holds something else, or has no such line.
+    """
+    from thalweg import _native
+
+    if isinstance(application.nodes, list):
+        return application.nodes
+    lists = _native.parse_nodes(Path(application.nodes).read_text(encoding="utf-8"))
+    if application.line > len(lists):
+        raise InvalidError(
+            f"scenario: application {application.name}: {application.nodes} has no line {application.line} of nodes; "
+            f"it has {len(lists)}"
+        )
+    return lists[application.line - 1]

@@ -1,0 +1,70 @@
+"""Simulated runs beside the published ones that they shall agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.simulator.outcome import Outcome
+from thalweg.simulator.reference_data import table
+from thalweg.simulator.running import Tell, simulate
+
+#: By how much a quantity may differ.
+TOLERANCE = 0.03
+
+_ROUTINGS = {"min": "minimal", "par": "par"}
+#: What the published runs call applications: the application, and which of their three node lists it has.
+_APPLICATIONS = {
+    "milc": ("milc", 1),
+    "nekbone": ("nekbone", 1),
+    "checkpoint": ("checkpoint", 2),
+    "cosmo": ("cosmoflow", 3),
+}
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    """Scenarios by their name, which says what they are."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in table("mfnetsim/synthetic.tsv"):
+        traffic = {name: row[name] for name in ("pattern", "message_bytes", "mean_gap_ns", "messages")}
+        found[row["case"]] = {"network": {"routing": row["routing"]}, "synthetic": {**traffic, "gaps": "even"}}
+    for row in table("mfnetsim/single-runs.tsv"):
+        placement, routing, application = row["case"].split("-")
+        name, part = _APPLICATIONS[application]
+        nodes = f"mfnetsim/{placement}-1d-1056-300p{part}.conf"
+        found[row["case"]] = {
+            "network": {"routing": _ROUTINGS[routing]},
+            "application": [{"name": name, "nodes": nodes}],
+        }
+    return found
+
+
+def validate(case: str, *, tell: Tell | None = None) -> list[dict[str, Any]]:
+    """Run one of `cases`; rows of scenario, quantity, model, reference, deviation, within."""
+    outcome = simulate(cases()[case], tell=tell)
+    return [
+        {
+            "scenario": case,
+            "quantity": quantity,
+            "model": model,
+            "reference": reference,
+            "deviation": model / reference - 1,
+            "within": abs(model / reference - 1) <= TOLERANCE,
+        }
+        for quantity, model, reference in _compared(case, outcome)
+    ]
+
+
+def _compared(case: str, outcome: Outcome) -> Iterator[tuple[str, float, float]]:
+    latency_us = outcome.packet_latency.mean_s * 1e6
+    for row in table("mfnetsim/synthetic.tsv"):
+        if row["case"] == case:
+            yield "latency_us_mean", latency_us, float(row["latency_us"])
+            if row["hops"]:
+                yield "hops_mean", outcome.hops_mean, float(row["hops"])
+    for row in table("mfnetsim/single-runs.tsv"):
+        if row["case"] == case:
+            yield "elapsed_ms", outcome.applications[0].elapsed_s * 1e3, float(row["app0_ms"])
+            yield "latency_us_mean", latency_us, float(row["avg_chunk_lat_us"])
+            yield "hops_mean", outcome.hops_mean, float(row["hops"])
+            yield "packets", outcome.packets, float(row["chunks"])
