@@ -12,7 +12,7 @@ hdf5_place_t hdf5_place(hid_t list, bool made, const void *caller) {
   bool core = H5(H5Pget_fapl_core, hid_t, size_t *, unsigned *)(list, &step, &backed) >= 0;
   bool image = core && H5(H5Pget_file_image, hid_t, void **, size_t *)(list, NULL, &given) >= 0 && given > 0;
   H5(H5Eset_auto2, hid_t, void *, void *)(0, tell, whom);
-  if (!core || backed) return HDF5_IN_A_FILE;
+  if (!core || backed) return core ? HDF5_IN_BOTH : HDF5_IN_A_FILE;
   return made || image ? HDF5_IN_MEMORY : HDF5_READ_INTO_MEMORY;
 #undef H5
 }

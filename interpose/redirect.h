@@ -121,8 +121,9 @@ HIDDEN void library_goes_on(void);
 
 typedef int64_t hid_t; /* HDF5's identifiers: 64 bits since 1.10 */
 
-/* Where HDF5 keeps a file: in a file; in its own memory, and nowhere else; there too, but it reads it from a file first. */
-typedef enum { HDF5_IN_A_FILE, HDF5_IN_MEMORY, HDF5_READ_INTO_MEMORY } hdf5_place_t;
+/* Where HDF5 keeps a file: in a file; there and in its own memory; in its own memory, and nowhere else; likewise, but it reads it
+   from a file first. */
+typedef enum { HDF5_IN_A_FILE, HDF5_IN_BOTH, HDF5_IN_MEMORY, HDF5_READ_INTO_MEMORY } hdf5_place_t;
 /* As the access list says, for a file that is made, or not, by the HDF5 whose function the code at `caller` calls. It looks for a
    file of the name all the same, and goes on whatever it finds; that is none of ours. */
 HIDDEN hdf5_place_t hdf5_place(hid_t list, bool made, const void *caller);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Of the numbers that HDF5 leaves to who wants one. */
 enum { VALUE = 5193, VERSION = 1 };
@@ -35,8 +36,9 @@ static int begin(opening_t *opening, const char *name, wish_t wish) {
   if (!matches(AT_FDCWD, name, &file)) return 0;
   bool made = wish.access > THALWEG_ACCESS_UPDATE;
   hdf5_place_t place = hdf5_place(opening->list, made, opening->caller);
+  H5(herr_t, H5Eclear2, opening->caller, hid_t)(0); // which says that the driver is not "core"
   if (place == HDF5_IN_MEMORY) return 0;
-  if (!is_plain(opening)) {
+  if (place == HDF5_IN_A_FILE && !is_plain(opening)) {
     fprintf(stderr, "thalweg redirect: %s: HDF5's driver of it makes no single file of this name; run the program without --vol, "
             "or let the rule be mode = \"file\"\n", file.path);
     errno = ENOTSUP;
@@ -57,7 +59,6 @@ static int begin(opening_t *opening, const char *name, wish_t wish) {
 
 static int begun(opening_t *opening, const char *name, wish_t wish) {
   int made = begin(opening, name, wish), why = errno;
-  H5(herr_t, H5Eclear2, opening->caller, hid_t)(0);
   if (made < 0) hdf5_failed(opening->caller, name, why);
   return made;
 }
@@ -72,71 +73,84 @@ static void end(opening_t *opening) {
   H5(herr_t, H5Eset_current_stack, opening->caller, hid_t)(errors);
 }
 
-#define OPENING(given) \
-  opening_t opening = {.caller = __builtin_return_address(0), .list = given}; \
-  opening.hdf5 = hdf5_of(opening.caller); \
-  const file_class_t *native = &opening.hdf5->native->file
-
 static void *create(const char *name, unsigned flags, hid_t creation, hid_t list, hid_t transfer, void **request) {
-  OPENING(list);
+  const void *caller = __builtin_return_address(0);
+  opening_t opening = {.caller = caller, .hdf5 = hdf5_of(caller), .list = list};
   uint32_t access = flags & H5F_ACC_TRUNC ? THALWEG_ACCESS_TRUNCATE : THALWEG_ACCESS_EXCLUSIVE;
   if (begun(&opening, name, (wish_t){.access = access, .turn = true}) < 0) return NULL;
-  void *made = native->create(name, flags, creation, opening.list, transfer, request);
+  void *made = opening.hdf5->native->file.create(name, flags, creation, opening.list, transfer, request);
   end(&opening);
   return made;
 }
 
-static void *open_(const char *name, unsigned flags, hid_t list, hid_t transfer, void **request) {
-  OPENING(list);
+static void *open_file(const char *name, unsigned flags, hid_t list, hid_t transfer, void **request) {
+  const void *caller = __builtin_return_address(0);
+  opening_t opening = {.caller = caller, .hdf5 = hdf5_of(caller), .list = list};
   uint32_t access = flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ;
   if (begun(&opening, name, (wish_t){.access = access, .turn = true}) < 0) return NULL;
-  void *made = native->open(name, flags, opening.list, transfer, request);
+  void *made = opening.hdf5->native->file.open(name, flags, opening.list, transfer, request);
   end(&opening);
   return made;
 }
 
 /* A file's access list names HDF5's default driver, as it would without redirection. */
 static herr_t get(void *file, file_get_t *asked, hid_t transfer, void **request) {
-  OPENING(-1);
-  herr_t got = native->get(file, asked, transfer, request);
-  if (got < 0 || asked->what != H5VL_FILE_GET_FAPL || opening.hdf5->driver < 0) return got;
-  if (H5(hid_t, H5Pget_driver, opening.caller, hid_t)(asked->of.list) != opening.hdf5->driver) return got;
-  return H5(herr_t, H5Pset_fapl_sec2, opening.caller, hid_t)(asked->of.list);
+  const void *caller = __builtin_return_address(0);
+  hdf5_t *hdf5 = hdf5_of(caller);
+  herr_t got = hdf5->native->file.get(file, asked, transfer, request);
+  if (got < 0 || asked->what != H5VL_FILE_GET_FAPL || hdf5->driver < 0) return got;
+  if (H5(hid_t, H5Pget_driver, caller, hid_t)(asked->of.list) != hdf5->driver) return got;
+  return H5(herr_t, H5Pset_fapl_sec2, caller, hid_t)(asked->of.list);
 }
 
-/* Whether netCDF is making a file: it asks first whether there is one, and does not want to wait for it. */
-static bool netcdf_creates(void) {
-  static const char *const makers[] = {"NC_create", "nc_create", "nc__create", "nc_create_par", "nc_create_par_fortran"};
+/* What netCDF is about when it asks: it asks before it makes a file, and does not want to wait for one; and before it opens one. */
+typedef enum { NOT_NETCDF, NETCDF_MAKES, NETCDF_OPENS } netcdf_t;
+
+static netcdf_t netcdf(void) {
   void *callers[16];
   int count = backtrace(callers, 16);
   for (int n = 0; n < count; n++) {
     Dl_info at;
     if (!dladdr(callers[n], &at) || !at.dli_sname) continue;
-    for (size_t m = 0; m < sizeof makers / sizeof *makers; m++)
-      if (strcmp(at.dli_sname, makers[m]) == 0) return true;
+    if (strcmp(at.dli_sname, "NC_create") == 0 || strncmp(at.dli_sname, "nc_create", 9) == 0) return NETCDF_MAKES;
+    if (strcmp(at.dli_sname, "NC_open") == 0 || strncmp(at.dli_sname, "nc_open", 7) == 0) return NETCDF_OPENS;
   }
-  return false;
+  return NOT_NETCDF;
+}
+
+/* netCDF looks at the first bytes of a file by itself, which are nowhere unless there is a file behind memory. */
+static void warn_of(const char *name) {
+  if (access(name, F_OK) < 0)
+    fprintf(stderr, "thalweg redirect: %s: netCDF reads its first bytes past HDF5 and finds none; read it by h5py or h5netcdf, "
+            "or run the program without --vol\n", name);
+}
+
+static herr_t is_accessible(file_specific_t *asked, hid_t transfer, void **request, const void *caller) {
+  opening_t opening = {.caller = caller, .hdf5 = hdf5_of(caller), .list = asked->of.named.list};
+  netcdf_t who = redirecting() ? netcdf() : NOT_NETCDF;
+  wish_t wish = {.access = THALWEG_ACCESS_READ, .at_once = who == NETCDF_MAKES};
+  if (begun(&opening, asked->of.named.name, wish) < 0) return -1;
+  if (opening.session && who == NETCDF_OPENS) warn_of(asked->of.named.name);
+  file_specific_t ours = *asked;
+  ours.of.named.list = opening.list;
+  herr_t done = opening.hdf5->native->file.specific(NULL, &ours, transfer, request);
+  end(&opening);
+  return done;
+}
+
+static herr_t removed(const matched_t *file, const char *name, const void *caller) {
+  if (session_remove(file) == 0) return 0;
+  hdf5_failed(caller, name, errno);
+  return -1;
 }
 
 static herr_t specific(void *file, file_specific_t *asked, hid_t transfer, void **request) {
-  bool looks = asked->what == H5VL_FILE_IS_ACCESSIBLE;
-  OPENING(looks ? asked->of.named.list : -1);
+  const void *caller = __builtin_return_address(0);
   matched_t found;
-  if (looks) {
-    wish_t wish = {.access = THALWEG_ACCESS_READ, .at_once = netcdf_creates()};
-    if (begun(&opening, asked->of.named.name, wish) < 0) return -1;
-    file_specific_t ours = *asked;
-    ours.of.named.list = opening.list;
-    herr_t done = native->specific(file, &ours, transfer, request);
-    end(&opening);
-    return done;
-  }
-  if (asked->what == H5VL_FILE_DELETE && matches(AT_FDCWD, asked->of.named.name, &found)) {
-    if (session_remove(&found) == 0) return 0;
-    hdf5_failed(opening.caller, asked->of.named.name, errno);
-    return -1;
-  }
-  return native->specific(file, asked, transfer, request);
+  if (asked->what == H5VL_FILE_IS_ACCESSIBLE) return is_accessible(asked, transfer, request, caller);
+  if (asked->what == H5VL_FILE_DELETE && matches(AT_FDCWD, asked->of.named.name, &found))
+    return removed(&found, asked->of.named.name, caller);
+  return hdf5_of(caller)->native->file.specific(file, asked, transfer, request);
 }
 
 connector_class_t connector_from(const connector_class_t *native) {
@@ -145,7 +159,7 @@ connector_class_t connector_from(const connector_class_t *native) {
   own.name = "thalweg";
   own.connector_version = VERSION;
   own.file.create = create;
-  own.file.open = open_;
+  own.file.open = open_file;
   own.file.get = get;
   own.file.specific = specific;
   return own;
