@@ -103,7 +103,7 @@ static herr_t get(void *file, file_get_t *asked, hid_t transfer, void **request)
   return H5(herr_t, H5Pset_fapl_sec2, caller, hid_t)(asked->of.list);
 }
 
-/* What netCDF is about when it asks: it asks before it makes a file, and does not want to wait for one; and before it opens one. */
+/* What netCDF is about when it asks: it asks before it makes a file, for which it does not want to wait, and before it opens one. */
 typedef enum { NOT_NETCDF, NETCDF_MAKES, NETCDF_OPENS } netcdf_t;
 
 static netcdf_t netcdf(void) {

@@ -77,7 +77,8 @@ static int copy_of(const session_t *session) {
 static int by_name(const char *name, int flags) {
   matched_t file;
   if (!matches(AT_FDCWD, name, &file)) return open(name, flags, 0666);
-  session_t *session = session_hold(&file, (wish_t){.access = flags & O_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ, .turn = true});
+  uint32_t access = flags & O_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ;
+  session_t *session = session_hold(&file, (wish_t){.access = access, .turn = true});
   if (!session) return -1;
   int made = session_open(session, flags);
   session_release(session);

@@ -44,8 +44,8 @@ void hdf5_failed(const void *caller, const char *path, int why) {
 /* Says why the HDF5 at `caller` cannot be served; NULL. */
 static const void *refused(const void *caller, const char *why) {
   unsigned version[3] = {0, 0, 0};
-  herr_t (*tell)(unsigned *, unsigned *, unsigned *) = (herr_t(*)(unsigned *, unsigned *, unsigned *))function_of("H5get_libversion", caller);
-  if (tell) tell(&version[0], &version[1], &version[2]);
+  void *tell = function_of("H5get_libversion", caller);
+  if (tell) ((herr_t(*)(unsigned *, unsigned *, unsigned *))tell)(&version[0], &version[1], &version[2]);
   fprintf(stderr, "thalweg redirect: HDF5 %u.%u.%u %s; run the program without --vol\n", version[0], version[1], version[2], why);
   return NULL;
 }
