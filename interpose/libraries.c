@@ -116,33 +116,13 @@ int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id)
   OPENING(nc_opens(mode), real(path, mode, comm, info, id));
 }
 
-/* The flags of HDF5, and its identifiers: 64 bits since 1.10. */
+/* The flags of HDF5. */
 enum { H5F_ACC_RDWR = 1, H5F_ACC_EXCL = 4 };
-typedef int64_t hid_t;
-
-/*
- * Whether HDF5 keeps the file of this access list in its own memory and nowhere else: one that it makes, or of which it was given
- * the bytes. It looks for a file of the name all the same, and goes on whatever it finds; that is none of ours.
- */
-static bool own_memory(hid_t list, bool made, const void *caller) {
-#define H5(name, ...) ((int (*)(__VA_ARGS__))real_function(#name, caller))
-  if (list == 0) return false;
-  void *tell = NULL, *whom = NULL;
-  size_t step = 0, given = 0;
-  unsigned backed = 0; /* a whole one, or its first byte */
-  H5(H5Eget_auto2, hid_t, void **, void **)(0, &tell, &whom);
-  H5(H5Eset_auto2, hid_t, void *, void *)(0, NULL, NULL);
-  bool core = H5(H5Pget_fapl_core, hid_t, size_t *, unsigned *)(list, &step, &backed) >= 0;
-  bool image = core && H5(H5Pget_file_image, hid_t, void **, size_t *)(list, NULL, &given) >= 0 && given > 0;
-  H5(H5Eset_auto2, hid_t, void *, void *)(0, tell, whom);
-  return core && !backed && (made || image);
-#undef H5
-}
 
 #define H5_OPENING(list, access, call)                                 \
   uint32_t wanted = access;                                            \
   bool made = wanted > THALWEG_ACCESS_UPDATE;                          \
-  bool alone = redirecting() && own_memory(list, made, __builtin_return_address(0)); \
+  bool alone = redirecting() && hdf5_place(list, made, __builtin_return_address(0)) == HDF5_IN_MEMORY; \
   inside += alone;                                                     \
   announce(path, wanted);                                              \
   hid_t result = call;                                                 \

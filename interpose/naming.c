@@ -151,21 +151,11 @@ char *realpath(const char *path, char *resolved) {
   return strlen(file.path) < PATH_MAX ? strcpy(resolved, file.path) : NULL;
 }
 
-/* With mode `both` there may be a file behind memory, which goes too. */
-static int removed(const matched_t *file) {
-  REAL(unlink, int (*)(const char *));
-  int gone = service_remove(file->path), why = errno;
-  if (gone == 0) session_renamed(file->path, "");
-  if (file->rule->mode == THALWEG_REDIRECT_BOTH && real(file->path) == 0) gone = 0;
-  errno = why;
-  return gone;
-}
-
 #define UNLINK(name)                                                           \
   int name(const char *path) {                                                 \
     REAL(name, int (*)(const char *));                                         \
     matched_t file;                                                            \
-    return matches(AT_FDCWD, path, &file) ? removed(&file) : real(path);       \
+    return matches(AT_FDCWD, path, &file) ? session_remove(&file) : real(path);       \
   }
 
 UNLINK(unlink)
@@ -174,7 +164,7 @@ UNLINK(remove)
 int unlinkat(int at, const char *path, int flags) {
   REAL(unlinkat, int (*)(int, const char *, int));
   matched_t file;
-  return !(flags & AT_REMOVEDIR) && matches(at, path, &file) ? removed(&file) : real(at, path, flags);
+  return !(flags & AT_REMOVEDIR) && matches(at, path, &file) ? session_remove(&file) : real(at, path, flags);
 }
 
 /* Copies a file into memory, or out of it, as its new name asks for: what comes behind rename() when one side is redirected. */

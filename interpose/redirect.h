@@ -88,6 +88,8 @@ HIDDEN int session_bytes(const char *path, bool *fresh);
 HIDDEN bool session_made(int bytes);
 /* A file is called otherwise, or, where `to` is empty, nothing any more; what was called so is not. */
 HIDDEN void session_renamed(const char *from, const char *to);
+/* Removes a file from the service, and where the rule says so the one behind it. 0, or -1 with errno. */
+HIDDEN int session_remove(const matched_t *file);
 /* Whether a descriptor is one of a redirected file. */
 HIDDEN bool session_has(int descriptor);
 /* The session that a descriptor held, which the caller holds now; NULL when there is none. */
@@ -115,6 +117,17 @@ HIDDEN session_t *library_begins(const char *path, uint32_t access, bool warm);
 /* The library has opened it. */
 HIDDEN void library_goes_on(void);
 
+/* ---- memory.c: files that HDF5 keeps in its own memory */
+
+typedef int64_t hid_t; /* HDF5's identifiers: 64 bits since 1.10 */
+
+/* Where HDF5 keeps a file: in a file; there and in its own memory; in its own memory, and nowhere else; likewise, but it reads it
+   from a file first. */
+typedef enum { HDF5_IN_A_FILE, HDF5_IN_BOTH, HDF5_IN_MEMORY, HDF5_READ_INTO_MEMORY } hdf5_place_t;
+/* As the access list says, for a file that is made, or not, by the HDF5 whose function the code at `caller` calls. It looks for a
+   file of the name all the same, and goes on whatever it finds; that is none of ours. */
+HIDDEN hdf5_place_t hdf5_place(hid_t list, bool made, const void *caller);
+
 /* Communicators, infos and types are pointers or integers, as MPI has them; both travel as they are. */
 typedef uintptr_t mpi_t;
 
@@ -124,6 +137,8 @@ typedef uintptr_t mpi_t;
 
 /* ---- real.c: what is behind the names that this library takes */
 
+/* The function `name` of the library that the code at `caller` is part of, or of those that it is linked with; NULL. */
+HIDDEN void *function_of(const char *name, const void *caller);
 /* The function `name` that the code at `caller` would have called without this library. */
 HIDDEN void *real_function(const char *name, const void *caller);
 /* As above, for functions of the C library. */

@@ -203,6 +203,16 @@ void session_renamed(const char *from, const char *to) {
   pthread_mutex_unlock(&lock);
 }
 
+/* With mode `both` there may be a file behind memory, which goes too. */
+int session_remove(const matched_t *file) {
+  int (*real)(const char *) = (int (*)(const char *))real_libc("unlink");
+  int gone = service_remove(file->path), why = errno;
+  if (gone == 0) session_renamed(file->path, "");
+  if (file->rule->mode == THALWEG_REDIRECT_BOTH && real(file->path) == 0) gone = 0;
+  errno = why;
+  return gone;
+}
+
 bool session_has(int descriptor) {
   return descriptor >= 0 && descriptor < DESCRIPTORS && atomic_load_explicit(&of_descriptor[descriptor], memory_order_relaxed);
 }

@@ -39,6 +39,12 @@ def redirect(
     joint_world: Annotated[
         bool, typer.Option("--joint-world", help="Leave the parts of an mpiexec command in one MPI_COMM_WORLD.")
     ] = False,
+    vol: Annotated[
+        bool,
+        typer.Option(
+            "--vol", help="HDF5's files only (1.14 or newer), by a plugin of HDF5 (VOL) instead of a preloaded library."
+        ),
+    ] = False,
     json_path: JsonOption = None,
 ) -> None:
     """Run programs whose files stay in memory: they read what others write, when it is complete, or in their turn.
@@ -61,6 +67,8 @@ def redirect(
 
         thalweg redirect --config coupling.toml -- ./model : python analyse.py
 
+        thalweg redirect --vol --config coupling.toml -- python model.py : python analyse.py
+
         thalweg serve --socket @run
         thalweg redirect --service unix:@run --config coupling.toml -- ./model
         thalweg redirect --service unix:@run --config coupling.toml --look -- ncdump -h step3.nc
@@ -69,7 +77,9 @@ def redirect(
     from thalweg.redirect import Coupling, launch
 
     output = Output(json_path)
-    outcomes = launch(Coupling.load(config), program, service=service, name=coupling, look=look, split=not joint_world)
+    outcomes = launch(
+        Coupling.load(config), program, service=service, name=coupling, look=look, split=not joint_world, vol=vol
+    )
     output.write([{"component": o.component, "status": o.status, "wall_s": o.wall_s} for o in outcomes], limits={})
     failed = [o for o in outcomes if o.failure]
     for outcome in failed:

@@ -61,6 +61,7 @@ def launch(
     name: str = "default",
     look: bool = False,
     split: bool = True,
+    vol: bool = False,
 ) -> list[Outcome]:
     """Run `command` with its files redirected. Blocks until all its components have ended.
 
@@ -78,6 +79,8 @@ def launch(
         The command only looks at what is there.
     split : bool
         Whether each part of the command of an MPI launcher has its own ``MPI_COMM_WORLD``.
+    vol : bool
+        Only HDF5's files are redirected, by a plugin of HDF5; nothing is loaded into programs beforehand.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def launch(
     names = worlds.names(parts, coupling) if len(parts) > 1 else [""]
     environment = {
         **os.environ,
-        **preload.environment(),
+        **(preload.plugin() if vol else preload.environment()),
         **coupling.environment(),
         "THALWEG_REDIRECT_COUPLING": name,
     }
