@@ -56,3 +56,50 @@ def test_a_writer_that_goes_on_hears_what_its_reader_missed(coupled, pnetcdf, mp
     assert done.returncode == 1
     assert 'component "reader" failed: ' in done.stderr and "nobody has written [0:6, 7:8]" in done.stderr
     assert "component 'writer' failed" in done.stderr
+
+
+def test_memory_that_is_used_again_never_shows_an_older_file(coupled, pnetcdf, mpiexec):
+    # the second file is written in part only: its reader must not take the first one's values for it
+    rules = RULES.format(unwritten="error") + 'turns = ["writer", "reader"]\nreplay = true\n'
+    files = ["FIELD1.nc", "FIELD2.nc"]
+    put = ["-n", "2", pnetcdf / "cases", "put", "less each time", *files]
+    get = ["-n", "1", pnetcdf / "cases", "get", "less each time", *files]
+    done = coupled(rules, *mpiexec[:2], *put, ":", *get)
+    assert (done.returncode, done.stdout) == (1, "equal\n")
+    assert 'FIELD2.nc: variable "field": nobody has written [0:6, 7:8]' in done.stderr
+
+
+@pytest.mark.parametrize("first", range(3))
+def test_several_components_write_and_read_a_file_in_whatever_order_they_come(coupled, program, first):
+    rules = """
+deadline_s = 30
+[components]
+model = "model.py"
+filter = "filter.py"
+plot = "plot.py"
+check = "check.py"
+[[files]]
+match = "*.nc"
+turns = ["model", "filter", "plot", "check"]
+"""
+    write = """
+import netCDF4
+for step in range(3):
+    with netCDF4.Dataset("STEP.nc", {mode!r}) as file:
+        {body}
+"""
+    parts = {
+        "model": write.format(mode="w", body="file.createDimension('x', 4); "
+                              "file.createVariable('rho', 'd', ('x',))[:] = step"),
+        "filter": write.format(mode="a", body="file.createVariable('mean', 'd', ('x',))[:] = 10 * "
+                               "file.variables['rho'][:]"),
+        **{name: write.format(mode="r", body=f"print('{name}', step, file.variables['mean'][3])")
+           for name in ("plot", "check")},
+    }  # fmt: skip
+    commands = [program(f"{name}.py", text) for name, text in parts.items()]
+    commands = commands[first:] + commands[:first]
+    line = [word for command in commands for word in (*command, ":")][:-1]
+    done = coupled(rules, *line)
+    assert done.returncode == 0, done.stderr
+    expected = [f"{name} {step} {10.0 * step}" for name in ("plot", "check") for step in range(3)]
+    assert sorted(done.stdout.splitlines()) == sorted(expected)
