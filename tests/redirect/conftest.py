@@ -16,7 +16,7 @@ from mpi_jobs import _VARIABLES
 from thalweg.redirect import preload
 
 PROGRAMS = Path(__file__).parent / "programs"
-DEADLINE_S = 100
+DEADLINE_S = 300
 #: Rules without turns, for files of every library.
 RULES = """
 deadline_s = 20

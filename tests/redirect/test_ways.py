@@ -7,7 +7,7 @@ import time
 import pytest
 
 RULES = """
-deadline_s = 20
+deadline_s = 200
 components = {{ writer = "put", reader = "get" }}
 [[files]]
 match = "*.nc"
@@ -37,7 +37,7 @@ def test_one_call_takes_more_than_two_gib(coupled, pnetcdf, mpiexec):
 def test_what_nobody_wrote_fails_reader_and_writer_by_name(coupled, pnetcdf, mpiexec):
     begin = time.monotonic()
     done = exchange(coupled, pnetcdf, mpiexec, "hole")
-    assert time.monotonic() - begin < 15, "nobody waits for the deadline"
+    assert time.monotonic() - begin < 150, "nobody waits for the deadline"
     assert done.returncode == 1
     assert 'FIELD.nc: variable "field": nobody has written [0:6, 7:8], which was asked for' in done.stderr
     assert "component 'reader' failed" in done.stderr
@@ -49,10 +49,10 @@ def test_what_nobody_wrote_may_be_allowed(coupled, pnetcdf, mpiexec):
 
 
 def test_a_writer_that_goes_on_hears_what_its_reader_missed(coupled, pnetcdf, mpiexec):
-    files = [f"FIELD{n}.nc" for n in range(3000)]
-    put = ["-n", "2", pnetcdf / "cases", "put", "hole", *files]
-    get = ["-n", "1", pnetcdf / "cases", "get", "hole", files[0]]
-    done = coupled(RULES.format(unwritten="error"), *mpiexec[:2], *put, ":", *get)
+    rules = RULES.format(unwritten="error") + 'turns = ["writer", "reader"]\n'
+    put = ["-n", "2", pnetcdf / "cases", "put", "hole", "FIELD.nc", "FIELD.nc"]  # again, when it has been read
+    get = ["-n", "1", pnetcdf / "cases", "get", "hole", "FIELD.nc"]
+    done = coupled(rules, *mpiexec[:2], *put, ":", *get)
     assert done.returncode == 1
     assert 'component "reader" failed: ' in done.stderr and "nobody has written [0:6, 7:8]" in done.stderr
     assert "component 'writer' failed" in done.stderr
@@ -72,7 +72,7 @@ def test_memory_that_is_used_again_never_shows_an_older_file(coupled, pnetcdf, m
 @pytest.mark.parametrize("first", range(3))
 def test_several_components_write_and_read_a_file_in_whatever_order_they_come(coupled, program, first):
     rules = """
-deadline_s = 30
+deadline_s = 100
 [components]
 model = "model.py"
 filter = "filter.py"
