@@ -48,8 +48,11 @@ COMPILERS = {
 }
 #: What configure would have found out about this Fortran compiler.
 FORTRAN_TYPES = {
-    **{"NF_INT1_T": "integer*1", "NF_INT2_T": "integer*2", "NF_INT8_T": "integer*8"},
-    **{"PNF_X_INT8_MIN": "-9223372036854775807_8", "PNF_X_INT8_MAX": "9223372036854775807_8"},
+    "NF_INT1_T": "integer*1",
+    "NF_INT2_T": "integer*2",
+    "NF_INT8_T": "integer*8",
+    "PNF_X_INT8_MIN": "-9223372036854775807_8",
+    "PNF_X_INT8_MAX": "9223372036854775807_8",
     "PNF_X_UINT_MAX": "4294967295_8",
 }
 M4_FORTRAN = ["-DHAVE_F77_GNU_INT", "-DHAVE_F77_INT2", "-DHAVE_F77_INT8"]
