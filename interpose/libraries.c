@@ -119,10 +119,14 @@ int nc_open_par_fortran(const char *path, int mode, int comm, int info, int *id)
 /* The flags of HDF5. */
 enum { H5F_ACC_RDWR = 1, H5F_ACC_EXCL = 4 };
 
+static bool in_memory(hid_t list, bool made, const void *caller) {
+  return hdf5_place(list, made, real_function, caller) == HDF5_IN_MEMORY;
+}
+
 #define H5_OPENING(list, access, call)                                 \
   uint32_t wanted = access;                                            \
   bool made = wanted > THALWEG_ACCESS_UPDATE;                          \
-  bool alone = redirecting() && hdf5_place(list, made, __builtin_return_address(0)) == HDF5_IN_MEMORY; \
+  bool alone = redirecting() && in_memory(list, made, __builtin_return_address(0)); \
   inside += alone;                                                     \
   announce(path, wanted);                                              \
   hid_t result = call;                                                 \

@@ -1,8 +1,8 @@
 /* Files that HDF5 keeps in its own memory (its driver "core"). */
 #include "redirect.h"
 
-hdf5_place_t hdf5_place(hid_t list, bool made, const void *caller) {
-#define H5(name, ...) ((int (*)(__VA_ARGS__))real_function(#name, caller))
+hdf5_place_t hdf5_place(hid_t list, bool made, void *(*find)(const char *, const void *), const void *of) {
+#define H5(name, ...) ((int (*)(__VA_ARGS__))find(#name, of))
   if (list == 0) return HDF5_IN_A_FILE;
   void *tell = NULL, *whom = NULL;
   size_t step = 0, given = 0;

@@ -11,17 +11,6 @@ __thread int inside;
 
 void *real_libc(const char *name) { return dlsym(RTLD_NEXT, name); }
 
-void *function_of(const char *name, const void *caller) {
-  Dl_info at;
-  struct link_map *map = NULL;
-  if (!dladdr1(caller, &at, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_name || !*map->l_name) return NULL;
-  void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (!library) return NULL;
-  void *found = dlsym(library, name);
-  dlclose(library);
-  return found;
-}
-
 /*
  * A library that was loaded by an extension module, and for it alone, is not behind this one in the order of search; it is
  * among what its caller was linked with. There may be several of one kind in a process: each caller has its own.
@@ -30,10 +19,18 @@ void *real_function(const char *name, const void *caller) {
   /* A library may jump to another of its functions, which then seems to be called from here: from where this one was. */
   static __thread const void *outer;
   Dl_info own, at;
+  struct link_map *map = NULL;
   dladdr((void *)real_function, &own);
   if (dladdr(caller, &at) && at.dli_fbase == own.dli_fbase && outer) caller = outer;
   outer = caller;
-  void *found = function_of(name, caller);
+  void *found = NULL;
+  if (dladdr1(caller, &at, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name && *map->l_name) {
+    void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library) {
+      found = dlsym(library, name);
+      dlclose(library);
+    }
+  }
   Dl_info of_found;
   if (!found || (dladdr(found, &of_found) && of_found.dli_fbase == own.dli_fbase)) found = dlsym(RTLD_NEXT, name);
   if (!found) {

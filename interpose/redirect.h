@@ -124,9 +124,9 @@ typedef int64_t hid_t; /* HDF5's identifiers: 64 bits since 1.10 */
 /* Where HDF5 keeps a file: in a file; there and in its own memory; in its own memory, and nowhere else; likewise, but it reads it
    from a file first. */
 typedef enum { HDF5_IN_A_FILE, HDF5_IN_BOTH, HDF5_IN_MEMORY, HDF5_READ_INTO_MEMORY } hdf5_place_t;
-/* As the access list says, for a file that is made, or not, by the HDF5 whose function the code at `caller` calls. It looks for a
-   file of the name all the same, and goes on whatever it finds; that is none of ours. */
-HIDDEN hdf5_place_t hdf5_place(hid_t list, bool made, const void *caller);
+/* As the access list says, for a file that is made, or not, by the HDF5 whose functions `find` finds by their names and `of`.
+   HDF5 looks for a file of the name all the same, and goes on whatever it finds; that is none of ours. */
+HIDDEN hdf5_place_t hdf5_place(hid_t list, bool made, void *(*find)(const char *name, const void *of), const void *of);
 
 /* Communicators, infos and types are pointers or integers, as MPI has them; both travel as they are. */
 typedef uintptr_t mpi_t;
@@ -137,8 +137,6 @@ typedef uintptr_t mpi_t;
 
 /* ---- real.c: what is behind the names that this library takes */
 
-/* The function `name` of the library that the code at `caller` is part of, or of those that it is linked with; NULL. */
-HIDDEN void *function_of(const char *name, const void *caller);
 /* The function `name` that the code at `caller` would have called without this library. */
 HIDDEN void *real_function(const char *name, const void *caller);
 /* As above, for functions of the C library. */

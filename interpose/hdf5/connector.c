@@ -17,7 +17,6 @@ enum { H5FD_FEAT_HAS_MPI = 0x100, H5FD_FEAT_DEFAULT_VFD_COMPATIBLE = 0x8000 };
 
 /* The opening of one file by HDF5. */
 typedef struct {
-  const void *caller;
   hdf5_t *hdf5;
   hid_t list; /* as the program gave it, or a copy of ours */
   session_t *session;
@@ -26,8 +25,8 @@ typedef struct {
 /* Whether the driver of the list makes one plain file of the name. */
 static bool is_plain(const opening_t *opening) {
   unsigned long features = 0;
-  hid_t driver = H5(hid_t, H5Pget_driver, opening->caller, hid_t)(opening->list);
-  H5(herr_t, H5FDdriver_query, opening->caller, hid_t, unsigned long *)(driver, &features);
+  hid_t driver = H5(hid_t, H5Pget_driver, opening->hdf5, hid_t)(opening->list);
+  H5(herr_t, H5FDdriver_query, opening->hdf5, hid_t, unsigned long *)(driver, &features);
   return (features & H5FD_FEAT_DEFAULT_VFD_COMPATIBLE) && !(features & H5FD_FEAT_HAS_MPI);
 }
 
@@ -35,8 +34,8 @@ static int begin(opening_t *opening, const char *name, wish_t wish) {
   matched_t file;
   if (!matches(AT_FDCWD, name, &file)) return 0;
   bool made = wish.access > THALWEG_ACCESS_UPDATE;
-  hdf5_place_t place = hdf5_place(opening->list, made, opening->caller);
-  H5(herr_t, H5Eclear2, opening->caller, hid_t)(0); // which says that the driver is not "core"
+  hdf5_place_t place = hdf5_place(opening->list, made, hdf5_find, opening->hdf5);
+  H5(herr_t, H5Eclear2, opening->hdf5, hid_t)(0); // which says that the driver is not "core"
   if (place == HDF5_IN_MEMORY) return 0;
   if (place == HDF5_IN_A_FILE && !is_plain(opening)) {
     fprintf(stderr, "thalweg redirect: %s: HDF5's driver of it makes no single file of this name; run the program without --vol, "
@@ -45,21 +44,21 @@ static int begin(opening_t *opening, const char *name, wish_t wish) {
     return -1;
   }
   if (place == HDF5_READ_INTO_MEMORY) wish.access = THALWEG_ACCESS_READ;
-  hid_t driver = driver_of(opening->hdf5, opening->caller);
+  hid_t driver = driver_of(opening->hdf5);
   if (driver < 0) {
     errno = ENOTSUP;
     return -1;
   }
   if (!(opening->session = session_hold(&file, wish))) return -1;
-  opening->list = H5(hid_t, H5Pcopy, opening->caller, hid_t)(opening->list);
-  H5(herr_t, H5Pset_driver, opening->caller, hid_t, hid_t, const void *)(opening->list, driver, NULL);
+  opening->list = H5(hid_t, H5Pcopy, opening->hdf5, hid_t)(opening->list);
+  H5(herr_t, H5Pset_driver, opening->hdf5, hid_t, hid_t, const void *)(opening->list, driver, NULL);
   driver_opens = (opened_t){.name = name, .session = opening->session, .apart = place == HDF5_READ_INTO_MEMORY};
   return 0;
 }
 
 static int begun(opening_t *opening, const char *name, wish_t wish) {
   int made = begin(opening, name, wish), why = errno;
-  if (made < 0) hdf5_failed(opening->caller, name, why);
+  if (made < 0) hdf5_failed(opening->hdf5, name, why);
   return made;
 }
 
@@ -67,15 +66,14 @@ static int begun(opening_t *opening, const char *name, wish_t wish) {
 static void end(opening_t *opening) {
   if (!opening->session) return;
   driver_opens = (opened_t){0};
-  hid_t errors = H5(hid_t, H5Eget_current_stack, opening->caller, void)();
-  H5(herr_t, H5Pclose, opening->caller, hid_t)(opening->list);
+  hid_t errors = H5(hid_t, H5Eget_current_stack, opening->hdf5, void)();
+  H5(herr_t, H5Pclose, opening->hdf5, hid_t)(opening->list);
   session_release(opening->session);
-  H5(herr_t, H5Eset_current_stack, opening->caller, hid_t)(errors);
+  H5(herr_t, H5Eset_current_stack, opening->hdf5, hid_t)(errors);
 }
 
 static void *create(const char *name, unsigned flags, hid_t creation, hid_t list, hid_t transfer, void **request) {
-  const void *caller = __builtin_return_address(0);
-  opening_t opening = {.caller = caller, .hdf5 = hdf5_of(caller), .list = list};
+  opening_t opening = {.hdf5 = hdf5_of(__builtin_return_address(0)), .list = list};
   uint32_t access = flags & H5F_ACC_TRUNC ? THALWEG_ACCESS_TRUNCATE : THALWEG_ACCESS_EXCLUSIVE;
   if (begun(&opening, name, (wish_t){.access = access, .turn = true}) < 0) return NULL;
   void *made = opening.hdf5->native->file.create(name, flags, creation, opening.list, transfer, request);
@@ -84,8 +82,7 @@ static void *create(const char *name, unsigned flags, hid_t creation, hid_t list
 }
 
 static void *open_file(const char *name, unsigned flags, hid_t list, hid_t transfer, void **request) {
-  const void *caller = __builtin_return_address(0);
-  opening_t opening = {.caller = caller, .hdf5 = hdf5_of(caller), .list = list};
+  opening_t opening = {.hdf5 = hdf5_of(__builtin_return_address(0)), .list = list};
   uint32_t access = flags & H5F_ACC_RDWR ? THALWEG_ACCESS_UPDATE : THALWEG_ACCESS_READ;
   if (begun(&opening, name, (wish_t){.access = access, .turn = true}) < 0) return NULL;
   void *made = opening.hdf5->native->file.open(name, flags, opening.list, transfer, request);
@@ -95,15 +92,14 @@ static void *open_file(const char *name, unsigned flags, hid_t list, hid_t trans
 
 /* A file's access list names HDF5's default driver, as it would without redirection. */
 static herr_t get(void *file, file_get_t *asked, hid_t transfer, void **request) {
-  const void *caller = __builtin_return_address(0);
-  hdf5_t *hdf5 = hdf5_of(caller);
+  hdf5_t *hdf5 = hdf5_of(__builtin_return_address(0));
   herr_t got = hdf5->native->file.get(file, asked, transfer, request);
   if (got < 0 || asked->what != H5VL_FILE_GET_FAPL || hdf5->driver < 0) return got;
-  if (H5(hid_t, H5Pget_driver, caller, hid_t)(asked->of.list) != hdf5->driver) return got;
-  return H5(herr_t, H5Pset_fapl_sec2, caller, hid_t)(asked->of.list);
+  if (H5(hid_t, H5Pget_driver, hdf5, hid_t)(asked->of.list) != hdf5->driver) return got;
+  return H5(herr_t, H5Pset_fapl_sec2, hdf5, hid_t)(asked->of.list);
 }
 
-/* What netCDF is about when it asks: it asks before it makes a file, for which it does not want to wait, and before it opens one. */
+/* What netCDF is about when it asks: it asks before it makes a file, for which it wants no wait, and before it opens one. */
 typedef enum { NOT_NETCDF, NETCDF_MAKES, NETCDF_OPENS } netcdf_t;
 
 static netcdf_t netcdf(void) {
@@ -125,32 +121,32 @@ static void warn_of(const char *name) {
             "or run the program without --vol\n", name);
 }
 
-static herr_t is_accessible(file_specific_t *asked, hid_t transfer, void **request, const void *caller) {
-  opening_t opening = {.caller = caller, .hdf5 = hdf5_of(caller), .list = asked->of.named.list};
+static herr_t is_accessible(file_specific_t *asked, hid_t transfer, void **request, hdf5_t *hdf5) {
+  opening_t opening = {.hdf5 = hdf5, .list = asked->of.named.list};
   netcdf_t who = redirecting() ? netcdf() : NOT_NETCDF;
   wish_t wish = {.access = THALWEG_ACCESS_READ, .at_once = who == NETCDF_MAKES};
   if (begun(&opening, asked->of.named.name, wish) < 0) return -1;
   if (opening.session && who == NETCDF_OPENS) warn_of(asked->of.named.name);
   file_specific_t ours = *asked;
   ours.of.named.list = opening.list;
-  herr_t done = opening.hdf5->native->file.specific(NULL, &ours, transfer, request);
+  herr_t done = hdf5->native->file.specific(NULL, &ours, transfer, request);
   end(&opening);
   return done;
 }
 
-static herr_t removed(const matched_t *file, const char *name, const void *caller) {
+static herr_t removed(const matched_t *file, const char *name, const hdf5_t *hdf5) {
   if (session_remove(file) == 0) return 0;
-  hdf5_failed(caller, name, errno);
+  hdf5_failed(hdf5, name, errno);
   return -1;
 }
 
 static herr_t specific(void *file, file_specific_t *asked, hid_t transfer, void **request) {
-  const void *caller = __builtin_return_address(0);
+  hdf5_t *hdf5 = hdf5_of(__builtin_return_address(0));
   matched_t found;
-  if (asked->what == H5VL_FILE_IS_ACCESSIBLE) return is_accessible(asked, transfer, request, caller);
+  if (asked->what == H5VL_FILE_IS_ACCESSIBLE) return is_accessible(asked, transfer, request, hdf5);
   if (asked->what == H5VL_FILE_DELETE && matches(AT_FDCWD, asked->of.named.name, &found))
-    return removed(&found, asked->of.named.name, caller);
-  return hdf5_of(caller)->native->file.specific(file, asked, transfer, request);
+    return removed(&found, asked->of.named.name, hdf5);
+  return hdf5->native->file.specific(file, asked, transfer, request);
 }
 
 connector_class_t connector_from(const connector_class_t *native) {

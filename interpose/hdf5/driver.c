@@ -103,7 +103,8 @@ static file_t *open_file(const char *name, unsigned flags, hid_t list, haddr_t m
   struct stat found;
   int descriptor = opened(name, how);
   if (descriptor < 0) {
-    hdf5_failed(__builtin_return_address(0), name, errno);
+    int why = errno;
+    hdf5_failed(hdf5_of(__builtin_return_address(0)), name, why);
     return NULL;
   }
   file_t *made = calloc(1, sizeof *made);
@@ -197,7 +198,7 @@ static herr_t cut(file_t *file, hid_t transfer, bool closing) {
 static herr_t lock(file_t *file, bool alone) { return flock(file->descriptor, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB); }
 static herr_t unlock(file_t *file) { return flock(file->descriptor, LOCK_UN); }
 
-hid_t driver_of(hdf5_t *hdf5, const void *caller) {
+hid_t driver_of(hdf5_t *hdf5) {
   static const driver_class_t own = {
     .version = H5FD_CLASS_VERSION, .value = VALUE, .name = "thalweg", .max_address = INT64_MAX, .close_degree = CLOSE_WEAK,
     .open = open_file, .close = close_file, .compare = compare, .query = query, .get_allocated = get_allocated,
@@ -205,8 +206,8 @@ hid_t driver_of(hdf5_t *hdf5, const void *caller) {
     .truncate = cut, .lock = lock, .unlock = unlock, .free_list = {SUPER, SUPER, SUPER, DRAW, DRAW, SUPER, SUPER},
   };
   // A library that was closed and is used again has forgotten it.
-  if (hdf5->driver < 0 || H5(int, H5Iis_valid, caller, hid_t)(hdf5->driver) <= 0)
-    hdf5->driver = H5(hid_t, H5FDregister, caller, const void *)(&own);
+  if (hdf5->driver < 0 || H5(int, H5Iis_valid, hdf5, hid_t)(hdf5->driver) <= 0)
+    hdf5->driver = H5(hid_t, H5FDregister, hdf5, const void *)(&own);
   if (hdf5->driver < 0) fprintf(stderr, "thalweg redirect: HDF5 takes no file driver of version %d\n", H5FD_CLASS_VERSION);
   return hdf5->driver;
 }

@@ -75,6 +75,7 @@ HIDDEN connector_class_t connector_from(const connector_class_t *native);
 /* One that has loaded this connector. */
 typedef struct hdf5 {
   const void *base; /* where it lies */
+  void *handle;     /* by which its functions are found */
   const connector_class_t *native;
   connector_class_t own;
   hid_t driver;
@@ -83,15 +84,17 @@ typedef struct hdf5 {
 
 /* The one that the code at `caller` is part of. */
 HIDDEN hdf5_t *hdf5_of(const void *caller);
+/* Its function or variable `name`; NULL when it has none. */
+HIDDEN void *hdf5_find(const char *name, const void *hdf5);
 /* Its function `name`, to be called with the arguments of these types; it returns a `type`. */
-#define H5(type, name, caller, ...) ((type(*)(__VA_ARGS__))real_function(#name, caller))
+#define H5(type, name, hdf5, ...) ((type(*)(__VA_ARGS__))hdf5_find(#name, hdf5))
 /* Says in HDF5's own way that the file could not be opened. */
-HIDDEN void hdf5_failed(const void *caller, const char *path, int why);
+HIDDEN void hdf5_failed(const hdf5_t *hdf5, const char *path, int why);
 
 /* ---- driver.c: the bytes of a session as HDF5's files */
 
-/* The driver, registered with the HDF5 at `caller`; negative when it takes none. */
-HIDDEN hid_t driver_of(hdf5_t *hdf5, const void *caller);
+/* The driver, registered with this HDF5; negative when it takes none. */
+HIDDEN hid_t driver_of(hdf5_t *hdf5);
 /* What this thread opens by the driver; all others it opens by their names. */
 typedef struct {
   const char *name;

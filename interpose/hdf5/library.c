@@ -19,13 +19,9 @@ static const char *const needed[] = {
   "H5VLintrospect_get_conn_cls",
 };
 
-static const void *base_of(const void *caller) {
-  Dl_info at;
-  return dladdr(caller, &at) ? at.dli_fbase : NULL;
-}
-
 hdf5_t *hdf5_of(const void *caller) {
-  const void *base = base_of(caller);
+  Dl_info at;
+  const void *base = dladdr(caller, &at) ? at.dli_fbase : NULL;
   pthread_mutex_lock(&lock);
   hdf5_t *found = libraries;
   while (found && found->base != base) found = found->next;
@@ -33,52 +29,70 @@ hdf5_t *hdf5_of(const void *caller) {
   return found;
 }
 
-void hdf5_failed(const void *caller, const char *path, int why) {
-#define ID(name) (*(hid_t *)real_function(#name, caller))
-  H5(herr_t, H5Epush2, caller, hid_t, const char *, const char *, unsigned, hid_t, hid_t, hid_t, const char *, ...)
+void *hdf5_find(const char *name, const void *hdf5) { return dlsym(((const hdf5_t *)hdf5)->handle, name); }
+
+void hdf5_failed(const hdf5_t *hdf5, const char *path, int why) {
+#define ID(name) (*(hid_t *)hdf5_find(#name, hdf5))
+  H5(herr_t, H5Epush2, hdf5, hid_t, const char *, const char *, unsigned, hid_t, hid_t, hid_t, const char *, ...)
   (0, __FILE__, "thalweg redirect", __LINE__, ID(H5E_ERR_CLS_g), ID(H5E_FILE_g), ID(H5E_CANTOPENFILE_g),
    "unable to open file: name = '%s', errno = %d, error message = '%s'", path, why, strerror(why));
 #undef ID
 }
 
-/* Says why the HDF5 at `caller` cannot be served; NULL. */
-static const void *refused(const void *caller, const char *why) {
+/* Says why this HDF5 cannot be served; NULL. */
+static const void *refused(hdf5_t *hdf5, const char *why) {
   unsigned version[3] = {0, 0, 0};
-  void *tell = function_of("H5get_libversion", caller);
-  if (tell) ((herr_t(*)(unsigned *, unsigned *, unsigned *))tell)(&version[0], &version[1], &version[2]);
+  if (hdf5_find("H5get_libversion", hdf5))
+    H5(herr_t, H5get_libversion, hdf5, unsigned *, unsigned *, unsigned *)(&version[0], &version[1], &version[2]);
   fprintf(stderr, "thalweg redirect: HDF5 %u.%u.%u %s; run the program without --vol\n", version[0], version[1], version[2], why);
+  dlclose(hdf5->handle);
+  free(hdf5);
   return NULL;
+}
+
+/* The functions of its own connector; NULL when it does not show them. */
+static const connector_class_t *native_of(const hdf5_t *hdf5) {
+  const connector_class_t *native = NULL;
+  hid_t id = H5(hid_t, H5VLget_connector_id_by_name, hdf5, const char *)("native");
+  if (id < 0) return NULL;
+  // It wants an object, of which it asks nothing.
+  H5(herr_t, H5VLintrospect_get_conn_cls, hdf5, void *, hid_t, int, const connector_class_t **)(&id, id, 0, &native);
+  H5(herr_t, H5VLclose, hdf5, hid_t)(id);
+  return native;
 }
 
 int H5PLget_plugin_type(void) { return H5PL_TYPE_VOL; }
 
 const void *H5PLget_plugin_info(void) {
   const void *caller = __builtin_return_address(0);
-  hdf5_t *known = hdf5_of(caller);
-  if (known) return &known->own;
+  hdf5_t *hdf5 = hdf5_of(caller);
+  if (hdf5) return &hdf5->own;
+  Dl_info at;
   char why[128];
+  hdf5 = calloc(1, sizeof *hdf5);
+  if (!hdf5 || !dladdr(caller, &at) || !(hdf5->handle = dlopen(at.dli_fname, RTLD_LAZY | RTLD_NOLOAD))) {
+    fprintf(stderr, "thalweg redirect: HDF5 is linked into its program; run the program without --vol\n");
+    free(hdf5);
+    return NULL;
+  }
   for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
-    if (function_of(needed[n], caller)) continue;
+    if (hdf5_find(needed[n], hdf5)) continue;
     snprintf(why, sizeof why, "has no %s, which this connector needs", needed[n]);
-    return refused(caller, why);
+    return refused(hdf5, why);
   }
-  hid_t id = H5(hid_t, H5VLget_connector_id_by_name, caller, const char *)("native");
-  const connector_class_t *native = NULL;
-  bool knows = id >= 0 && H5(herr_t, H5VLintrospect_get_conn_cls, caller, void *, hid_t, int, const connector_class_t **)(
-                            &id, id, 0, &native) >= 0 && native; // it wants an object, of which it asks nothing
-  if (id >= 0) H5(herr_t, H5VLclose, caller, hid_t)(id);
-  if (!knows) return refused(caller, "does not show its own connector");
-  if (native->version != H5VL_VERSION) {
+  hdf5->native = native_of(hdf5);
+  if (!hdf5->native) return refused(hdf5, "does not show its own connector");
+  if (hdf5->native->version != H5VL_VERSION) {
     snprintf(why, sizeof why, "has a virtual object layer of version %u; this connector is for version %d (HDF5 1.14 to 2.2)",
-             native->version, H5VL_VERSION);
-    return refused(caller, why);
+             hdf5->native->version, H5VL_VERSION);
+    return refused(hdf5, why);
   }
-  hdf5_t *made = calloc(1, sizeof *made);
-  if (!made) return refused(caller, "has no memory left");
-  *made = (hdf5_t){.base = base_of(caller), .native = native, .own = connector_from(native), .driver = -1};
+  hdf5->base = at.dli_fbase;
+  hdf5->own = connector_from(hdf5->native);
+  hdf5->driver = -1;
   pthread_mutex_lock(&lock);
-  made->next = libraries;
-  libraries = made;
+  hdf5->next = libraries;
+  libraries = hdf5;
   pthread_mutex_unlock(&lock);
-  return &made->own;
+  return &hdf5->own;
 }
