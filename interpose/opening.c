@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -121,6 +122,19 @@ int fclose(FILE *stream) {
   int closed = real(stream);
   return session && session_release(session) < 0 ? EOF : closed;
 }
+
+/*
+ * What was asked for before the program itself began is done behind everything else: behind the destructors of the libraries,
+ * of which Fortran's close its units, and before streams would be flushed.
+ */
+static void end_all(int status, void *nothing) {
+  (void)nothing;
+  if (!sessions_any()) return;
+  fflush(NULL);
+  sessions_end(status == 0);
+}
+
+__attribute__((constructor)) static void be_last(void) { on_exit(end_all, NULL); }
 
 /* `to` is a copy of `from` now; what it was before, it is no more. */
 static int copied(int from, int to, session_t *before) {

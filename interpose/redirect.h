@@ -94,6 +94,9 @@ HIDDEN int session_remove(const matched_t *file);
 HIDDEN bool session_has(int descriptor);
 /* The session that a descriptor held, which the caller holds now; NULL when there is none. */
 HIDDEN session_t *session_taken(int descriptor);
+/* Ends all of them, at the program's end; those that a library holds too where it ended `well`. Whether there are any. */
+HIDDEN void sessions_end(bool well);
+HIDDEN bool sessions_any(void);
 /* The descriptor `to` has become a copy of `from`. */
 HIDDEN void session_copied(int from, int to);
 

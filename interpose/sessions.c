@@ -236,9 +236,12 @@ void session_copied(int from, int to) {
 }
 
 /* What a program leaves open when it ends as it should, it has done with. */
-__attribute__((destructor)) static void end_all(void) {
+void sessions_end(bool well) {
   for (int fd = 0; sessions && fd < DESCRIPTORS; fd++) {
     session_t *session = session_taken(fd);
     if (session) session_release(session);
   }
+  for (session_t *s = sessions; well && is_owner() && s; s = s->next) service_close(s->number);
 }
+
+bool sessions_any(void) { return sessions && is_owner(); }

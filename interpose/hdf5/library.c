@@ -96,3 +96,6 @@ const void *H5PLget_plugin_info(void) {
   pthread_mutex_unlock(&lock);
   return &hdf5->own;
 }
+
+/* HDF5 has closed its files by then. */
+__attribute__((destructor)) static void end_all(void) { sessions_end(true); }

@@ -93,6 +93,7 @@ void file_opened(int id, session_t *session, bool writable, bool made, mpi_t com
   real_MPI_Comm_dup(comm, &file->comm);
   open_files[id] = file;
   if (!made) file_defined(file);
+  file->found = file->variables;
   file->headed = !made;
   file->safe = is_safe();
   if (!writable) holes_learn(file);

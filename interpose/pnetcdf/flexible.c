@@ -74,11 +74,12 @@ static int memory_of_type(mpi_t type, memory_t *memory, bool *derived) {
   real_MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
   *derived = types > 0;
   if (types == 0) return integers ? NC_EUNSPTETYPE : memory_of_name(type, memory);
-  int integer[integers + 1];
-  intptr_t address[addresses + 1];
-  mpi_t inner[types];
-  real_MPI_Type_get_contents(type, integers, addresses, types, integer, address, inner);
-  int result = NC_NOERR;
+  int *integer = malloc(((size_t)integers + 1) * sizeof *integer); // of an indexed type there may be millions
+  intptr_t *address = malloc(((size_t)addresses + 1) * sizeof *address);
+  mpi_t *inner = malloc((size_t)types * sizeof *inner);
+  int result = integer && address && inner ? NC_NOERR : NC_ENOMEM;
+  if (!result) real_MPI_Type_get_contents(type, integers, addresses, types, integer, address, inner);
+  else types = 0;
   for (int n = 0; n < types; n++) {
     memory_t one;
     bool again = false;
@@ -89,6 +90,9 @@ static int memory_of_type(mpi_t type, memory_t *memory, bool *derived) {
     if (!wrong && n == 0) *memory = one;
     if (again) real_MPI_Type_free(&part);
   }
+  free(integer);
+  free(address);
+  free(inner);
   return result;
 }
 

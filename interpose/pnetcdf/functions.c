@@ -81,7 +81,7 @@ static offset_t records_before(file_t *file) {
     offset_t records = records_before(file);                \
     int result = real_##name arguments;                     \
     if (records > 0) file_has_records(file, records);       \
-    if (file && result == NC_NOERR) after;                  \
+    if (file) after; /* also where it failed for this process alone: the others wait for it */ \
     return result;                                          \
   }
 
@@ -89,12 +89,12 @@ static void settled(file_t *file) {
   if (file->writable) file_together(file); // all know what each has written
 }
 
-static void collective_again(file_t *file) {
-  file->independent = false;
+static void collective_again(file_t *file, int result) {
+  if (result == NC_NOERR) file->independent = false;
   settled(file);
 }
 
-RECORDS_KEPT(ncmpi_end_indep_data, (int id), (id), collective_again(file))
+RECORDS_KEPT(ncmpi_end_indep_data, (int id), (id), collective_again(file, result))
 RECORDS_KEPT(ncmpi_sync, (int id), (id), settled(file))
 RECORDS_KEPT(ncmpi_sync_numrecs, (int id), (id), settled(file))
 

@@ -56,7 +56,7 @@ typedef struct file {
   offset_t records;      /* as many were seen */
   offset_t record_bytes; /* from one record to the next */
   int unlimited;         /* the number of the dimension; -1: none */
-  int variables;
+  int variables, found; /* found: when it was opened */
   variable_t *variable; /* as far as they were looked up; `dims` is -1 before */
   char *mapped;
   size_t mapped_bytes;

@@ -94,8 +94,9 @@ void written_record(file_t *file, int variable, offset_t record) {
 
 void written_unknown(file_t *file) { file->written.unknown = true; }
 
-/* The library puts fill values into all of it. */
+/* The library puts fill values into all of a variable that it defines; of one that was there, the attribute alone tells nothing. */
 static bool filled(const file_t *file, int variable, const variable_t *v) {
+  if (variable < file->found) return false;
   NC_REAL(ncmpi_inq_var_fill, int (*)(int, int, int *, void *));
   int without = 1;
   return !v->record && real_ncmpi_inq_var_fill(file->id, variable, &without, NULL) == NC_NOERR && !without;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -58,6 +60,11 @@ def test_a_writer_that_goes_on_hears_what_its_reader_missed(coupled, pnetcdf, mp
     assert "component 'writer' failed" in done.stderr
 
 
+def test_a_collective_call_that_fails_for_one_process_ends_for_all(coupled, pnetcdf, mpiexec):
+    done = exchange(coupled, pnetcdf, mpiexec, "wrong on one")
+    assert (done.returncode, done.stdout) == (0, "differ\n"), done.stderr
+
+
 def test_memory_that_is_used_again_never_shows_an_older_file(coupled, pnetcdf, mpiexec):
     # the second file is written in part only: its reader must not take the first one's values for it
     rules = RULES.format(unwritten="error") + 'turns = ["writer", "reader"]\nreplay = true\n'
@@ -103,3 +110,21 @@ for step in range(3):
     assert done.returncode == 0, done.stderr
     expected = [f"{name} {step} {10.0 * step}" for name in ("plot", "check") for step in range(3)]
     assert sorted(done.stdout.splitlines()) == sorted(expected)
+
+
+IN_C = "int puts(const char *); void *fopen(const char *, const char *); int fputs(const char *, void *);\n"
+IN_C += 'int main(void) { fputs("all of it\\n", fopen("left.nc", "w")); return 0; }\n'
+IN_FORTRAN = "open(10, file='left.nc', access='stream', form='unformatted')\nwrite(10) 'all of it', achar(10)\nend\n"
+
+
+@pytest.mark.parametrize(("compiler", "source", "text"), [("gcc", "put.c", IN_C), ("gfortran", "put.f90", IN_FORTRAN)])
+def test_a_file_that_a_program_leaves_open_is_whole_when_it_has_ended(
+    coupled, program, tmp_path, compiler, source, text
+):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / source).write_text(text)
+    subprocess.run([compiler, source, "-o", "put"], cwd=tmp_path, check=True)
+    read = program("get.py", "print(open('left.nc').read(), end='')")
+    done = coupled(RULES.format(unwritten="error").replace('"get"', '"get.py"'), "./put", ":", *read)
+    assert (done.returncode, done.stdout) == (0, "all of it\n"), done.stderr

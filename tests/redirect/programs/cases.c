@@ -41,12 +41,15 @@ static void put(const char *how, int file, int field, int rank, int ranks) {
     for (int y = 0; y < half; y++)
       for (int x = 0; x < X; x++) mine[x * half + y] = values[(start[0] + y) * X + x];
     OK(ncmpi_put_varm_int_all(file, field, start, count, stride, map, mine));
-  } else if (is(how, "vard")) { /* as the file's own type says */
+  } else if (is(how, "vard") || is(how, "wrong on one")) { /* as the file's own type says */
+    int wrong = is(how, "wrong on one") && rank == 1;
     MPI_Datatype part;
     int shape[] = {Y, X}, size[] = {(int)half, X}, at[] = {(int)start[0], 0};
-    MPI_Type_create_subarray(2, shape, size, at, MPI_ORDER_C, MPI_INT, &part);
+    MPI_Type_create_subarray(2, shape, size, at, MPI_ORDER_C, wrong ? MPI_FLOAT : MPI_INT, &part);
     MPI_Type_commit(&part);
-    OK(ncmpi_put_vard_all(file, field, part, values + start[0] * X, half * X, MPI_INT));
+    int result = ncmpi_put_vard_all(file, field, part, values + start[0] * X, half * X, MPI_INT);
+    if (!wrong) OK(result);
+    else if (result == NC_NOERR) MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Type_free(&part);
   } else if (is(how, "independent")) { /* rank by rank, each in calls of its own */
     OK(ncmpi_begin_indep_data(file));

@@ -15,8 +15,10 @@ pub struct Coupling {
 impl Coupling {
     /// A process of `component` has come.
     pub fn joined(&mut self, component: &Name) {
-        self.ended.remove(component);
-        self.failed.remove(component);
+        // One that was started again; a failure is not made good by another process of who failed.
+        if self.ended.remove(component) {
+            self.failed.remove(component);
+        }
     }
 
     /// All processes of `component` have ended.
