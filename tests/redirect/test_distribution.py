@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from mpi_jobs import _VARIABLES
+from plain_run import plain
 from thalweg.staging import Server
 
 RULES = """
@@ -42,21 +41,6 @@ def compile_(folder, name, compiler, *flags):
 
 def hdf5(flavour):
     return [f"-I/usr/include/hdf5/{flavour}", f"-L{LIBRARIES}/hdf5/{flavour}", "-lhdf5"]
-
-
-def plain(folder, *command):
-    """What a program prints that is not redirected."""
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env={**os.environ, **_VARIABLES["openmpi"]},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 
 import pytest
 
-from mpi_jobs import _VARIABLES
+from plain_run import plain
 
 RULES = """
 deadline_s = 20
 [[files]]
 match = "*.NC"
 """
-
-
-def plain(folder, *command):
-    """What a program prints that is not redirected."""
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env={**os.environ, **_VARIABLES["openmpi"]},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("reader", ["read77", "read90"])
