@@ -1409,13 +1409,14 @@ enum thalweg_status thalweg_redirect_fail(const struct thalweg_redirect *redirec
 /// Pointers are `NULL` or valid.
 enum thalweg_status thalweg_redirect_remove(const struct thalweg_redirect *redirect, const char *path);
 
-/// Renames the file at `from`; one that was called `to` is gone. Errors: `THALWEG_NOT_FOUND`.
+/// Renames the file at `from` to `to`, which matches `rule`; one that was called `to` is gone. Errors: `THALWEG_NOT_FOUND`.
 ///
 /// # Safety
 /// Pointers are `NULL` or valid.
 enum thalweg_status thalweg_redirect_rename(const struct thalweg_redirect *redirect,
                                             const char *from,
-                                            const char *to);
+                                            const char *to,
+                                            const struct thalweg_file_rule *rule);
 
 /// Ends the connection. What is open for writing counts as not finished. Nothing for `NULL`; `THALWEG_INVALID` when it
 /// was ended before.

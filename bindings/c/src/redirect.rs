@@ -367,7 +367,7 @@ pub unsafe extern "C" fn thalweg_redirect_remove(
     })
 }
 
-/// Renames the file at `from`; one that was called `to` is gone. Errors: `THALWEG_NOT_FOUND`.
+/// Renames the file at `from` to `to`, which matches `rule`; one that was called `to` is gone. Errors: `THALWEG_NOT_FOUND`.
 ///
 /// # Safety
 /// Pointers are `NULL` or valid.
@@ -376,12 +376,14 @@ pub unsafe extern "C" fn thalweg_redirect_rename(
     redirect: *const thalweg_redirect,
     from: *const c_char,
     to: *const c_char,
+    rule: *const thalweg_file_rule,
 ) -> thalweg_status {
     const OPERATION: &str = "redirect.rename";
     guarded(OPERATION, || {
         // SAFETY: the caller's promise.
-        let (from, to) = unsafe { (path(OPERATION, from)?, path(OPERATION, to)?) };
-        held(OPERATION, redirect)?.rename(from, to)
+        let (from, to, rule) =
+            unsafe { (path(OPERATION, from)?, path(OPERATION, to)?, self::rule(OPERATION, rule)?) };
+        held(OPERATION, redirect)?.rename(from, to, rule)
     })
 }
 

@@ -317,7 +317,7 @@ fn files_are_made_once_removed_and_renamed_as_in_a_file_system() {
     let again = bench.open(one, only);
     assert_eq!(bench.failed(again).0, Kind::Exists);
     let to = "/run/other.nc".to_string();
-    let renamed = bench.ask(one, Request::Rename { from: PATH.into(), to: to.clone() });
+    let renamed = bench.ask(one, Request::Rename { from: PATH.into(), to: to.clone(), rule: bench.rule() });
     assert_eq!(bench.answer(renamed), Some(&Reply::Done));
     let found = bench.ask(one, Request::Find { path: to.clone(), rule: bench.rule() });
     assert_eq!(bench.answer(found), Some(&Reply::Found { content }));
@@ -506,4 +506,81 @@ fn a_file_that_could_not_be_made_is_not_there_and_nobody_has_it_open() {
     assert_eq!(bench.answer(waits), None);
     let content = bench.visit(writer, NEW);
     assert_eq!(bench.opened(waits).1, content);
+}
+
+impl Bench {
+    fn rename(&mut self, from: PeerId, to: &str) {
+        let (to, rule) = (to.to_string(), self.rule());
+        let asked = self.ask(from, Request::Rename { from: PATH.into(), to, rule });
+        assert_eq!(self.answer(asked), Some(&Reply::Done));
+    }
+
+    fn open_at(&mut self, from: PeerId, path: &str, access: Access) -> u64 {
+        let (path, rule) = (path.to_string(), self.rule());
+        self.ask(from, Request::Open { path, rule, access, glance: false, at_once: false, warm: false })
+    }
+}
+
+#[test]
+fn a_file_that_is_renamed_while_it_is_written_is_read_when_it_is_complete() {
+    let mut bench = Bench::new(&[]);
+    let (model, analysis) = (bench.join(1, "model"), bench.join(2, "analysis"));
+    let writing = bench.open(model, NEW);
+    let (opened, content) = bench.opened(writing);
+    bench.rename(model, "/run/final.nc");
+    let reading = bench.open_at(analysis, "/run/final.nc", Access::Read);
+    assert_eq!(bench.answer(reading), None);
+    bench.close(model, opened);
+    assert_eq!(bench.opened(reading).1, content);
+}
+
+#[test]
+fn who_makes_a_file_by_renaming_another_has_had_its_turn() {
+    let mut bench = Bench::new(&[]);
+    let (model, analysis) = (bench.join(1, "model"), bench.join(2, "analysis"));
+    bench.visit(model, NEW);
+    bench.turns = vec![name("model"), name("analysis")];
+    let reading = bench.open_at(analysis, "/run/final.nc", Access::Read);
+    assert_eq!(bench.answer(reading), None);
+    bench.rename(model, "/run/final.nc");
+    bench.opened(reading);
+}
+
+#[test]
+fn what_was_saved_follows_its_file() {
+    let mut bench = Bench::new(&[]);
+    bench.mode = Mode::Both;
+    let model = bench.join(1, "model");
+    bench.visit(model, NEW);
+    bench.rename(model, "/run/final.nc");
+    let removed = bench.ask(model, Request::Remove { path: "/run/final.nc".into() });
+    assert_eq!(bench.answer(removed), Some(&Reply::Done));
+    let on_disk = bench.out.iter().filter_map(|output| match output {
+        Output::Save { path, .. } => Some(format!("save {path}")),
+        Output::Resave { from, to } => Some(format!("rename {from} {to}")),
+        Output::Unsave { path } => Some(format!("remove {path}")),
+        _ => None,
+    });
+    let expected = ["save /run/step.nc", "rename /run/step.nc /run/final.nc", "remove /run/final.nc"];
+    assert_eq!(on_disk.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_file_that_a_killed_component_left_can_be_used_when_it_comes_again() {
+    for turns in [&[][..], &["model", "analysis"]] {
+        let mut bench = Bench::new(turns);
+        let (model, analysis) = (bench.join(1, "model"), bench.join(2, "analysis"));
+        let writing = bench.open(model, NEW);
+        bench.opened(writing);
+        bench.core.step(bench.now, Input::Gone(model), &mut bench.out);
+        let in_vain = bench.open(analysis, Access::Read);
+        assert_eq!(bench.failed(in_vain).0, Kind::Gone);
+        let (component, running) = (name("model"), vec![name("analysis")]);
+        bench.ask(analysis, Request::Ended { component, running, failure: Some("killed".into()) });
+        let again = bench.join(3, "model");
+        let reading = bench.open(analysis, Access::Read);
+        assert_eq!(bench.answer(reading), None, "it is not complete");
+        bench.visit(again, NEW);
+        bench.opened(reading);
+    }
 }

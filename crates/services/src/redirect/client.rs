@@ -164,12 +164,12 @@ impl Client {
         self.done(Request::Remove { path: path.into() })
     }
 
-    /// Renames a file; one that had the new name is gone.
+    /// Renames a file to what matches `rule`; one that had the new name is gone.
     ///
     /// # Errors
     /// `NotFound`.
-    pub fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.done(Request::Rename { from: from.into(), to: to.into() })
+    pub fn rename(&self, from: &str, to: &str, rule: Rule) -> Result<()> {
+        self.done(Request::Rename { from: from.into(), to: to.into(), rule })
     }
 
     /// Tells that a component has ended, and which are still running.
@@ -193,6 +193,11 @@ impl Client {
         let said = Handshake::Content(content).send(socket, &[]).and_then(|()| Handshake::receive(socket));
         match said.map_err(|e| self.line.named(e))? {
             (Handshake::Descriptor, mut fds) if fds.len() == 1 => Ok(fds.remove(0)),
+            (Handshake::Descriptor, _) => Err(Error::new(
+                Kind::Full,
+                "redirect.open",
+                "this process has as many files open as it may; close some, or raise the limit (ulimit -n)",
+            )),
             (other, _) => Err(refusal(other)),
         }
     }

@@ -101,6 +101,8 @@ pub enum Request {
         from: String,
         /// The new one.
         to: String,
+        /// The rule that the new one matches.
+        rule: Rule,
     },
     /// A component of the coupling has ended; none of its processes will ask again.
     Ended {

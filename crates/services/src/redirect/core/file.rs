@@ -33,6 +33,15 @@ pub enum Verdict {
     No(Error),
 }
 
+/// Why a file cannot be used.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Whose process did not close it.
+    pub by: Name,
+    /// What its users hear.
+    pub error: Error,
+}
+
 /// The bytes of a file.
 #[derive(Clone, Debug)]
 pub struct Content {
@@ -52,7 +61,7 @@ pub struct File {
     /// Who has it open.
     pub openings: BTreeMap<u64, Opening>,
     /// Why it cannot be used any more.
-    pub failed: Option<Error>,
+    pub failed: Option<Failure>,
     turn: u64,
     /// Processes who have done with this turn, or, without turns, with making the file, while others of their component have not.
     served: BTreeSet<PeerId>,
@@ -100,7 +109,7 @@ impl File {
         }
         if !matches!(access, Access::Create { .. }) || self.holder().is_some() {
             if let Some(failed) = &self.failed {
-                return Verdict::No(failed.clone());
+                return Verdict::No(failed.error.clone());
             }
         }
         let mut at_once = at_once;
@@ -169,12 +178,35 @@ impl File {
             return false;
         }
         self.served.insert(opening.peer);
-        if self.openings.values().any(|o| !o.glance && o.access != Access::Look) {
+        if self.is_in_turn() {
             return false;
         }
+        self.ends_turn();
+        self.rule.begins(self.turn)
+    }
+
+    fn is_in_turn(&self) -> bool {
+        self.openings.values().any(|o| !o.glance && o.access != Access::Look)
+    }
+
+    fn ends_turn(&mut self) {
         self.served.clear();
         self.turn += 1;
-        self.rule.begins(self.turn)
+    }
+
+    /// A process of `component` has given another file this one's name: who makes a file so has had its turn.
+    pub fn renamed_by(&mut self, component: &Name) {
+        if self.holder() == Some(component) && !self.is_in_turn() {
+            self.ends_turn();
+        }
+    }
+
+    /// `component`, all of whose processes had ended, was started again: what they did not close can be used again. In its turn,
+    /// it finds what it left; any other file is made anew, and what was there of it is given back.
+    pub fn began_again(&mut self, component: &Name) -> Option<Content> {
+        self.failed.take_if(|failed| failed.by == *component)?;
+        self.served.clear();
+        self.content.take_if(|_| self.rule.turns.is_empty())
     }
 }
 

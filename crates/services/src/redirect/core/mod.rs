@@ -5,6 +5,7 @@
 mod coupling;
 mod file;
 mod state;
+mod waiting;
 mod written;
 
 pub use state::{Config, Redirect};
@@ -88,5 +89,17 @@ pub enum Output {
         content: u64,
         /// The file's absolute path.
         path: String,
+    },
+    /// Remove what was saved there, if anything was.
+    Unsave {
+        /// The file's absolute path.
+        path: String,
+    },
+    /// Rename what was saved there, if anything was.
+    Resave {
+        /// Its absolute path.
+        from: String,
+        /// The new one.
+        to: String,
     },
 }

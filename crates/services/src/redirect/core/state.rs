@@ -1,10 +1,10 @@
-//! All files of all couplings, and who waits for them.
+//! All files of all couplings, and the processes that use them.
 
-use super::super::message::{Access, Reply, Request, HOLES_MAX, PATH_MAX};
+use super::super::message::{Access, Reply, Request, HOLES_MAX};
 use super::super::rule::{Mode, Rule};
 use super::coupling::Coupling;
-use super::file::{kind, none, Content, File, Opening, Verdict};
-use super::written::Written;
+use super::file::{kind, none, Content, Failure, File};
+use super::waiting::{Asked, Wait};
 use super::{Input, Output};
 use std::collections::BTreeMap;
 use thalweg_foundation::base::{Name, PeerId};
@@ -28,47 +28,29 @@ impl Default for Config {
 }
 
 /// A file of a coupling.
-type Place = (Name, String);
+pub(super) type Place = (Name, String);
 
+/// A process.
 #[derive(Debug)]
-struct Peer {
-    coupling: Name,
-    component: Name,
-    pid: u32,
-    opened: BTreeMap<u64, Place>,
-    waiting: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Asked {
-    access: Access,
-    glance: bool,
-    at_once: bool,
-    warm: bool,
-    /// Only whether it is there; nothing is opened.
-    find: bool,
-}
-
-#[derive(Debug)]
-struct Wait {
-    peer: PeerId,
-    id: u64,
-    place: Place,
-    asked: Asked,
-    until: Nanos,
+pub(super) struct Peer {
+    pub(super) coupling: Name,
+    pub(super) component: Name,
+    pub(super) pid: u32,
+    pub(super) opened: BTreeMap<u64, Place>,
+    pub(super) waiting: usize,
 }
 
 /// The redirect service.
 #[derive(Debug, Default)]
 pub struct Redirect {
-    config: Config,
-    couplings: BTreeMap<Name, Coupling>,
-    files: BTreeMap<Place, File>,
-    peers: BTreeMap<PeerId, Peer>,
+    pub(super) config: Config,
+    pub(super) couplings: BTreeMap<Name, Coupling>,
+    pub(super) files: BTreeMap<Place, File>,
+    pub(super) peers: BTreeMap<PeerId, Peer>,
     /// In the order in which they came.
-    waits: BTreeMap<u64, Wait>,
-    next: u64,
-    used: Bytes,
+    pub(super) waits: BTreeMap<u64, Wait>,
+    pub(super) next: u64,
+    pub(super) used: Bytes,
 }
 
 impl Redirect {
@@ -86,7 +68,11 @@ impl Redirect {
     pub fn step(&mut self, now: Nanos, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Joined { peer, coupling, component, pid } => {
-                self.couplings.entry(coupling.clone()).or_default().joined(&component);
+                if self.couplings.entry(coupling.clone()).or_default().joined(&component) {
+                    let of_coupling = self.files.iter_mut().filter(|(place, _)| place.0 == coupling);
+                    let left = of_coupling.filter_map(|(_, file)| file.began_again(&component));
+                    out.extend(left.map(|content| Output::Drop { content: content.number }));
+                }
                 let peer_state = Peer { coupling, component, pid, opened: BTreeMap::new(), waiting: 0 };
                 self.peers.insert(peer, peer_state);
             }
@@ -103,7 +89,7 @@ impl Redirect {
         }
     }
 
-    fn fresh(&mut self) -> u64 {
+    pub(super) fn fresh(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
@@ -133,29 +119,27 @@ impl Redirect {
                 let peer = self.peers.get_mut(&from).and_then(|peer| peer.opened.remove(&opened));
                 let place = peer.ok_or_else(|| not_open("redirect.close", opened))?;
                 // What became of the file does not keep its user from letting go of it, but is told.
-                let failed = self.files.get(&place).and_then(|file| file.failed.clone());
+                let failed =
+                    self.files.get(&place).and_then(|file| Some(file.failed.as_ref()?.error.clone()));
                 self.close(&place, opened, out);
                 failed.map_or(Ok(Some(Reply::Done)), Err)
             }
             Request::Remove { path } => {
                 let place = (coupling, path);
-                let content = self.files.get_mut(&place).and_then(|file| file.content.take());
-                let content = content.ok_or_else(|| none(&place.1))?;
+                let removed =
+                    self.files.get_mut(&place).and_then(|file| Some((file.content.take()?, file.rule.mode)));
+                let (content, mode) = removed.ok_or_else(|| none(&place.1))?;
                 out.push(Output::Drop { content: content.number });
+                if mode == Mode::Both {
+                    out.push(Output::Unsave { path: place.1.clone() });
+                }
                 self.changed(&place, out);
                 Ok(Some(Reply::Done))
             }
-            Request::Rename { from: old, to } => {
-                let (old, new) = ((coupling.clone(), old), (coupling, to));
-                let moved = self.files.get_mut(&old);
-                let moved = moved.and_then(|file| Some((file.rule.clone(), file.content.take()?)));
-                let (rule, content) = moved.ok_or_else(|| none(&old.1))?;
-                let file = self.files.entry(new.clone()).or_insert_with(|| File::new(rule));
-                if let Some(content) = file.content.replace(content) {
-                    out.push(Output::Drop { content: content.number });
-                }
-                self.changed(&old, out);
-                self.changed(&new, out);
+            Request::Rename { from: old, to, rule } => {
+                rule.check()?;
+                let component = peer.component.clone();
+                self.rename(&(coupling.clone(), old), &(coupling, to), rule, &component, out)?;
                 Ok(Some(Reply::Done))
             }
             Request::Ended { component, running, failure } => {
@@ -203,120 +187,45 @@ impl Redirect {
         file.ok_or_else(|| not_open(operation, opened))
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn ask(
+    /// A file is called otherwise from now on, by those too who have it open. What had that name is gone.
+    fn rename(
         &mut self,
-        from: PeerId,
-        id: u64,
-        place: Place,
+        old: &Place,
+        new: &Place,
         rule: Rule,
-        asked: Asked,
-        now: Nanos,
+        by: &Name,
         out: &mut Vec<Output>,
-    ) -> Result<Option<Reply>> {
-        rule.check()?;
-        let Some(peer) = self.peers.get_mut(&from) else { return Ok(None) };
-        if place.1.is_empty() || place.1.len() > PATH_MAX {
-            let detail = format!("a path of {} bytes; accepted are 1 to {PATH_MAX}", place.1.len());
-            return Err(Error::new(Kind::Invalid, "redirect.open", detail));
+    ) -> Result<()> {
+        let source = self.files.get_mut(old).ok_or_else(|| none(&old.1))?;
+        if source.content.is_none() || old == new {
+            return source.content.as_ref().map(|_| ()).ok_or_else(|| none(&old.1));
         }
-        let full = |what: &str, most: usize| {
-            let detail = format!("{:?} would be one more than {most} {what}", place.1);
-            Err(Error::new(Kind::Full, "redirect.open", detail))
-        };
-        if peer.opened.len() + peer.waiting >= self.config.openings {
-            return full("files that a process may have open", self.config.openings);
-        }
-        if self.files.len() >= self.config.files && !self.files.contains_key(&place) {
-            return full("files that are remembered", self.config.files);
-        }
-        let until = now.after(rule.deadline);
-        self.files.entry(place.clone()).or_insert_with(|| File::new(rule));
-        let answer = self.attempt(from, &place, &asked, out);
-        if let Ok(None) = answer {
-            if let Some(peer) = self.peers.get_mut(&from) {
-                peer.waiting += 1;
+        let (content, mode) = (source.content.take(), source.rule.mode);
+        // A turn ends where it began.
+        let moves = source.rule.turns.is_empty();
+        let openings = if moves { std::mem::take(&mut source.openings) } else { Default::default() };
+        let file = self.files.entry(new.clone()).or_insert_with(|| File::new(rule));
+        let both = (mode == Mode::Both, file.rule.mode == Mode::Both);
+        let replaced = std::mem::replace(&mut file.content, content);
+        out.extend(replaced.map(|content| Output::Drop { content: content.number }));
+        for (opened, opening) in openings {
+            if let Some(peer) = self.peers.get_mut(&opening.peer) {
+                peer.opened.insert(opened, new.clone());
             }
-            let number = self.fresh();
-            self.waits.insert(number, Wait { peer: from, id, place, asked, until });
-        } else {
-            self.forget(&place);
+            file.openings.insert(opened, opening);
         }
-        answer
-    }
-
-    /// The reply to who asks for a file; none: not yet.
-    fn attempt(
-        &mut self,
-        from: PeerId,
-        place: &Place,
-        asked: &Asked,
-        out: &mut Vec<Output>,
-    ) -> Result<Option<Reply>> {
-        let (Some(peer), Some(file)) = (self.peers.get(&from), self.files.get(place)) else {
-            return Ok(None);
-        };
-        let component = peer.component.clone();
-        let coupling = self.couplings.entry(place.0.clone()).or_default();
-        if asked.access != Access::Look {
-            coupling.failure().map_or(Ok(()), Err)?;
-        }
-        match file.admit(&place.1, from, &component, asked.access, asked.at_once) {
-            Verdict::No(e) => Err(e),
-            Verdict::Wait(whom) => {
-                let gone = match file.holder() {
-                    Some(holder) => coupling.has_ended(holder) && *holder != component,
-                    None => coupling.only(&component),
-                };
-                if gone {
-                    let detail = format!("{:?} waits for {whom}, but nobody is left to do so", place.1);
-                    return Err(Error::new(Kind::Gone, "redirect.open", detail));
-                }
-                Ok(None)
+        file.renamed_by(by);
+        match (both, &file.content) {
+            ((true, true), _) => out.push(Output::Resave { from: old.1.clone(), to: new.1.clone() }),
+            ((true, false), _) => out.push(Output::Unsave { path: old.1.clone() }),
+            ((false, true), Some(content)) if !file.is_written() => {
+                out.push(Output::Save { content: content.number, path: new.1.clone() });
             }
-            Verdict::Now => self.open(from, component, place, asked, out).map(Some),
+            _ => {}
         }
-    }
-
-    fn open(
-        &mut self,
-        from: PeerId,
-        component: Name,
-        place: &Place,
-        asked: &Asked,
-        out: &mut Vec<Output>,
-    ) -> Result<Reply> {
-        let (number, opened) = (self.fresh(), self.fresh());
-        let file = self.files.get_mut(place).ok_or_else(|| none(&place.1))?;
-        if let (true, Some(content)) = (asked.find, &file.content) {
-            return Ok(Reply::Found { content: content.number });
-        }
-        let existed = file.content.is_some();
-        // Who reads what was there keeps it; only the processes of one component make a file together.
-        let anew = matches!(asked.access, Access::Create { truncate: true, .. });
-        if !existed || anew && !file.is_written_by(&component) {
-            if self.used >= self.config.memory {
-                return Err(full(&place.1, self.used, self.config.memory));
-            }
-            let before = file.content.replace(Content { number, written: Written::default() });
-            out.extend(before.map(|content| Output::Drop { content: content.number }));
-            file.failed = None;
-            out.push(Output::Make { content: number, kind: asked.warm.then(|| kind(&place.1)) });
-        }
-        let mut content = number;
-        if let Some(known) = &mut file.content {
-            content = known.number;
-            if asked.access.writes() {
-                known.written.opened_by(&component);
-            }
-        }
-        let opening =
-            Opening { peer: from, component, access: asked.access, glance: asked.glance, told: false };
-        file.openings.insert(opened, opening);
-        if let Some(peer) = self.peers.get_mut(&from) {
-            peer.opened.insert(opened, place.clone());
-        }
-        Ok(Reply::Opened { opened, content, existed })
+        self.changed(old, out);
+        self.changed(new, out);
+        Ok(())
     }
 
     /// There is no memory for a content: who was to have it open, has it not.
@@ -360,64 +269,6 @@ impl Redirect {
         self.changed(place, out);
     }
 
-    /// Answers whoever waits for a file and need not any more.
-    fn changed(&mut self, place: &Place, out: &mut Vec<Output>) {
-        let waiting = self.waits.iter().filter(|(_, wait)| wait.place == *place);
-        let waiting: Vec<u64> = waiting.map(|(number, _)| *number).collect();
-        for number in waiting {
-            let Some(wait) = self.waits.get(&number) else { continue };
-            let (peer, id, asked) = (wait.peer, wait.id, wait.asked.clone());
-            if let Some(reply) = self.attempt(peer, place, &asked, out).transpose() {
-                self.answered(number);
-                let reply = reply.unwrap_or_else(Reply::Failed);
-                out.push(Output::Send { to: peer, id, reply });
-            }
-        }
-        self.forget(place);
-    }
-
-    /// Answers whoever waits in a coupling and need not any more.
-    fn all_changed(&mut self, coupling: &Name, out: &mut Vec<Output>) {
-        let waiting = self.waits.values().filter(|wait| wait.place.0 == *coupling);
-        let places: Vec<Place> = waiting.map(|wait| wait.place.clone()).collect();
-        places.iter().for_each(|place| self.changed(place, out));
-    }
-
-    fn answered(&mut self, number: u64) {
-        let Some(wait) = self.waits.remove(&number) else { return };
-        if let Some(peer) = self.peers.get_mut(&wait.peer) {
-            peer.waiting -= 1;
-        }
-    }
-
-    fn forget(&mut self, place: &Place) {
-        let idle = self.files.get(place).is_some_and(File::is_forgotten);
-        if idle && !self.waits.values().any(|wait| wait.place == *place) {
-            self.files.remove(place);
-        }
-    }
-
-    /// Tells who has waited long enough.
-    fn late(&mut self, now: Nanos, out: &mut Vec<Output>) {
-        let late = self.waits.iter().filter(|(_, wait)| wait.until <= now);
-        let late: Vec<u64> = late.map(|(number, _)| *number).collect();
-        for number in late {
-            let Some(Wait { peer, id, place, asked, .. }) = self.waits.get(&number) else { continue };
-            let (to, id, place, asked) = (*peer, *id, place.clone(), asked.clone());
-            let verdict = self.peers.get(&to).zip(self.files.get(&place)).map(|(peer, file)| {
-                let verdict = file.admit(&place.1, to, &peer.component, asked.access, asked.at_once);
-                (verdict, file.rule.deadline)
-            });
-            self.answered(number);
-            if let Some((Verdict::Wait(whom), within)) = verdict {
-                let detail = format!("{:?} waited {} s for {whom}", place.1, within.0 as f64 / 1e9);
-                let reply = Reply::Failed(Error::new(Kind::Timeout, "redirect.open", detail));
-                out.push(Output::Send { to, id, reply });
-            }
-            self.forget(&place);
-        }
-    }
-
     /// A process is gone. One that had a file open for writing, or in its turn, did not end as it should.
     fn gone(&mut self, peer: PeerId, out: &mut Vec<Output>) {
         self.waits.retain(|_, wait| wait.peer != peer);
@@ -432,7 +283,8 @@ impl Redirect {
                     component.as_str(),
                     place.1
                 );
-                file.failed = Some(Error::new(Kind::Gone, "redirect", detail));
+                let error = Error::new(Kind::Gone, "redirect", detail);
+                file.failed = Some(Failure { by: component.clone(), error });
                 file.openings.remove(&opened);
                 self.changed(&place, out);
             } else {
@@ -440,14 +292,6 @@ impl Redirect {
             }
         }
     }
-}
-
-fn full(path: &str, used: Bytes, limit: Bytes) -> Error {
-    let detail = format!(
-        "no room for {path:?}: redirected files take {used} of {limit}; remove files that have been read, give them turns, \
-         after which their memory is free again, or raise the limit"
-    );
-    Error::new(Kind::Full, "redirect.open", detail)
 }
 
 fn not_open(operation: &'static str, opened: u64) -> Error {

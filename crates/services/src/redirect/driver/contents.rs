@@ -1,8 +1,9 @@
 //! The bytes of files: memory without a name, which the kernel frees when nobody has it open.
 
 use rustix::fs::{MemfdFlags, Mode};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_foundation::{Bytes, Error, Kind, Result};
 use thalweg_transport::memory::available;
@@ -12,10 +13,17 @@ const NOT_MADE: Mode = Mode::from_raw_mode(0o777);
 /// The most contents that are kept for the next files of their kind, and of what all take together.
 const RETIRED_MAX: usize = 256;
 
+/// The memory that one takes: a file may be longer than what was written of it.
+fn memory_of(content: &File) -> Option<u64> {
+    content.metadata().ok().map(|found| found.blocks() * 512)
+}
+
 #[derive(Debug, Default)]
 struct State {
     open: BTreeMap<u64, Arc<File>>,
-    /// How large they were when they were last measured.
+    /// Those that are being written.
+    growing: BTreeSet<u64>,
+    /// How much memory they took when they were last measured.
     sizes: BTreeMap<u64, u64>,
     used: u64,
     /// By kind; the newest is at the end.
@@ -25,19 +33,44 @@ struct State {
 }
 
 impl State {
+    fn opened(&mut self, number: u64, content: Arc<File>) {
+        self.open.insert(number, content);
+        self.growing.insert(number);
+    }
+
     fn taken(&mut self, number: u64) -> Option<Arc<File>> {
         self.used -= self.sizes.remove(&number).unwrap_or(0);
+        self.growing.remove(&number);
         self.open.remove(&number)
+    }
+
+    fn measure(&mut self, number: u64) {
+        let Some(bytes) = self.open.get(&number).and_then(|content| memory_of(content)) else { return };
+        let before = self.sizes.insert(number, bytes).unwrap_or(0);
+        self.used = self.used - before + bytes;
+    }
+
+    fn forget_retired(&mut self) {
+        self.retired.clear();
+        (self.retired_bytes, self.retired_count) = (0, 0);
     }
 }
 
 /// The contents that can be opened, and some of earlier files, whose memory is at hand.
-#[derive(Debug, Default)]
-pub struct Contents(Mutex<State>);
+#[derive(Debug)]
+pub struct Contents {
+    state: Mutex<State>,
+    limit: Bytes,
+}
 
 impl Contents {
+    /// None yet, and at most `limit` with those that are at hand.
+    pub fn new(limit: Bytes) -> Contents {
+        Contents { state: Mutex::default(), limit }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes one: empty, or, where a kind is given, perhaps one that was retired of this kind, as it was.
@@ -49,12 +82,15 @@ impl Contents {
         if let Some((content, bytes)) = kind.and_then(|kind| state.retired.get_mut(kind)?.pop()) {
             state.retired_bytes -= bytes.0;
             state.retired_count -= 1;
-            state.open.insert(number, content);
+            state.opened(number, content);
             return Ok(());
+        }
+        if state.used.saturating_add(state.retired_bytes) >= self.limit.0 {
+            state.forget_retired();
         }
         let made = rustix::fs::memfd_create(format!("thalweg-file-{number}"), MemfdFlags::CLOEXEC);
         let made = made.map_err(|e| Error::io("redirect.open: no memory for a file", e))?;
-        state.open.insert(number, Arc::new(File::from(made)));
+        state.opened(number, Arc::new(File::from(made)));
         Ok(())
     }
 
@@ -62,8 +98,9 @@ impl Contents {
     pub fn retire(&self, number: u64, kind: String) {
         let mut state = self.state();
         let Some(content) = state.taken(number) else { return };
-        let Ok(bytes) = content.metadata().map(|found| found.len()) else { return };
-        let fits = state.retired_bytes.saturating_add(bytes) <= available().0 / 4;
+        let Some(bytes) = memory_of(&content) else { return };
+        let retired = state.retired_bytes.saturating_add(bytes);
+        let fits = retired <= available().0 / 4 && state.used.saturating_add(retired) <= self.limit.0;
         if fits && state.retired_count < RETIRED_MAX && rustix::fs::fchmod(&*content, NOT_MADE).is_ok() {
             state.retired_bytes += bytes;
             state.retired_count += 1;
@@ -87,15 +124,18 @@ impl Contents {
         self.state().taken(number);
     }
 
-    /// Finds out how large one is.
+    /// Finds out how much memory one takes, which nobody writes any more.
     pub fn measure(&self, number: u64) {
         let mut state = self.state();
-        let Some(bytes) = state.open.get(&number).and_then(|content| Some(content.metadata().ok()?.len()))
-        else {
-            return;
-        };
-        let before = state.sizes.insert(number, bytes).unwrap_or(0);
-        state.used = state.used - before + bytes;
+        state.growing.remove(&number);
+        state.measure(number);
+    }
+
+    /// Finds out how much memory those take that are being written.
+    pub fn measure_growing(&self) {
+        let mut state = self.state();
+        let growing: Vec<u64> = state.growing.iter().copied().collect();
+        growing.into_iter().for_each(|number| state.measure(number));
     }
 
     /// What all take that were measured.

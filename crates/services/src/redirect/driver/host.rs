@@ -1,7 +1,7 @@
 //! The host: the state machine behind one lock, and the way out for each process.
 
 use super::super::core::{Config, Input, Output, Redirect};
-use super::super::message::{Reply, Request};
+use super::super::message::{Access, Reply, Request};
 use super::contents::Contents;
 use super::saver::Saver;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Host {
             next_peer: 1,
             closed: false,
         };
-        let (contents, saver, alarm) = (Contents::default(), Saver::start()?, Bell::new()?);
+        let (contents, saver, alarm) = (Contents::new(config.memory), Saver::start()?, Bell::new()?);
         Ok(Arc::new(Host { state: Mutex::new(state), contents, saver, alarm }))
     }
 
@@ -88,6 +88,10 @@ impl Host {
 
     fn step(&self, state: &mut State, input: Input) {
         let mut out = Vec::new();
+        if matches!(&input, Input::Request { body: Request::Open { access: Access::Create { .. }, .. }, .. })
+        {
+            self.contents.measure_growing();
+        }
         state.core.step(now(), Input::Used(self.used()), &mut out);
         state.core.step(now(), input, &mut out);
         let mut failed = BTreeMap::new();
@@ -106,6 +110,8 @@ impl Host {
                         self.saver.save(content, path);
                     }
                 }
+                Output::Unsave { path } => self.saver.remove(path),
+                Output::Resave { from, to } => self.saver.rename(from, to),
                 Output::Send { to, id, reply } => {
                     let reply = match reply {
                         Reply::Opened { content, .. } => {

@@ -1,4 +1,4 @@
-//! Files behind memory: one thread writes what is complete, in the order in which it was completed.
+//! Files behind memory: one thread writes what is complete, and removes and renames it, in the order in which that was asked for.
 
 use std::fs::File;
 use std::io::{copy, Seek, SeekFrom};
@@ -10,8 +10,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use thalweg_foundation::{Bytes, Error, Result};
 
-/// A content, and the file that it is to be.
-type Job = (Arc<File>, PathBuf);
+/// What is to be done on disk.
+#[derive(Debug)]
+enum Job {
+    /// A content, and the file that it is to be.
+    Save(Arc<File>, PathBuf),
+    Remove(PathBuf),
+    Rename(PathBuf, PathBuf),
+}
+
+impl Job {
+    fn path(&self) -> &Path {
+        match self {
+            Job::Save(_, path) | Job::Remove(path) | Job::Rename(_, path) => path,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            // Nobody writes it any more.
+            Job::Save(content, _) => content.metadata().map_or(0, |found| found.len()),
+            _ => 0,
+        }
+    }
+
+    fn run(&self) -> std::io::Result<()> {
+        let done = match self {
+            Job::Save(content, path) => return save(content, path),
+            Job::Remove(path) => std::fs::remove_file(path),
+            Job::Rename(from, to) => std::fs::rename(from, to),
+        };
+        // What has not been saved is not there yet.
+        done.or_else(|e| if e.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(e) })
+    }
+}
 
 /// The thread, and what it could not write.
 #[derive(Debug)]
@@ -37,14 +69,31 @@ impl Saver {
         Ok(Saver { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)), failures, pending })
     }
 
-    /// Has `content` written to `path` as soon as what came before has been.
+    /// Has `content` written to `path` as soon as what came before has been done.
     pub fn save(&self, content: Arc<File>, path: String) {
-        self.pending.fetch_add(size(&content), Ordering::Relaxed);
+        self.put(Job::Save(content, path.into()));
+    }
+
+    /// Has what was saved at `path` removed.
+    pub fn remove(&self, path: String) {
+        self.put(Job::Remove(path.into()));
+    }
+
+    /// Has what was saved renamed.
+    pub fn rename(&self, from: String, to: String) {
+        self.put(Job::Rename(from.into(), to.into()));
+    }
+
+    fn put(&self, job: Job) {
+        self.pending.fetch_add(job.bytes(), Ordering::Relaxed);
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         // The thread takes jobs as long as there is a sender.
-        let taken = jobs.as_ref().is_some_and(|jobs| jobs.send((content, path.clone().into())).is_ok());
-        if !taken {
-            let failure = format!("{path}: the service had closed");
+        let refused = match jobs.as_ref() {
+            Some(jobs) => jobs.send(job).err().map(|refused| refused.0),
+            None => Some(job),
+        };
+        if let Some(job) = refused {
+            let failure = format!("{}: the service had closed", job.path().display());
             self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
     }
@@ -69,16 +118,11 @@ impl Saver {
     }
 }
 
-/// A content's bytes; nobody writes it any more.
-fn size(content: &File) -> u64 {
-    content.metadata().map_or(0, |found| found.len())
-}
-
 fn run(doing: &Receiver<Job>, failures: &Mutex<Vec<String>>, pending: &AtomicU64) {
-    while let Ok((content, path)) = doing.recv() {
-        let bytes = size(&content);
-        if let Err(e) = save(&content, &path) {
-            let failure = format!("{}: {e}", path.display());
+    while let Ok(job) = doing.recv() {
+        let bytes = job.bytes();
+        if let Err(e) = job.run() {
+            let failure = format!("{}: {e}", job.path().display());
             failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
         let left = |before: u64| Some(before.saturating_sub(bytes));
@@ -95,6 +139,7 @@ fn save(content: &File, path: &Path) -> std::io::Result<()> {
         let mut source = File::open(format!("/proc/self/fd/{}", content.as_raw_fd()))?;
         source.seek(SeekFrom::Start(0))?;
         copy(&mut source, &mut file)?;
+        file.set_permissions(content.metadata()?.permissions())?;
         std::fs::rename(&beside, path)
     });
     if written.is_err() {
