@@ -14,11 +14,10 @@
 /* The result of `call` on `bytes`, a descriptor of the bytes of a file that matched. */
 #define ON_BYTES(type, call)                  \
   do {                                        \
-    bool own;                                 \
-    int bytes = look_at(&file, &own);         \
+    int bytes = look_at(&file);         \
     if (bytes < 0) return -1;                 \
     type result = call;                       \
-    looked(bytes, own);                       \
+    looked(bytes);                       \
     return result;                            \
   } while (0)
 /* As above, where something is changed. */

@@ -11,19 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void looked(int bytes, bool own) {
+void looked(int bytes) {
   REAL(close, int (*)(int));
   int why = errno;
-  if (own) real(bytes);
+  real(bytes);
   errno = why;
 }
 
-int look_at(const matched_t *file, bool *own) {
+int look_at(const matched_t *file) {
   bool fresh;
-  *own = false;
   if (library_meets(file->path, O_RDONLY) < 0) return -1;
   int bytes = session_bytes(file->path, &fresh);
-  *own = bytes < 0;
   if (bytes >= 0) return bytes;
   if (fresh) {
     errno = ENOENT;
@@ -31,7 +29,7 @@ int look_at(const matched_t *file, bool *own) {
   }
   bytes = service_find(file);
   if (bytes < 0 || session_made(bytes)) return bytes;
-  looked(bytes, true);
+  looked(bytes);
   errno = ENOENT;
   return -1;
 }
@@ -42,47 +40,49 @@ static mode_t mode_shown(mode_t mode) { return (mode & 07777) == (NOT_MADE | S_I
 /* As the file system would show the file: with a name. */
 static int shown(const matched_t *file, struct stat *found) {
   REAL(fstat, int (*)(int, struct stat *));
-  bool own;
-  int bytes = look_at(file, &own);
+  int bytes = look_at(file);
   if (bytes < 0) return -1;
   int result = real(bytes, found);
   found->st_nlink = 1;
   found->st_mode = mode_shown(found->st_mode);
-  looked(bytes, own);
+  looked(bytes);
   return result;
 }
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one form of stat on this machine");
 
-#define STAT(name)                                                             \
+#define STAT(name, matches)                                                    \
   int name(const char *path, struct stat *found) {                             \
     REAL(name, int (*)(const char *, struct stat *));                          \
     matched_t file;                                                            \
     return matches(AT_FDCWD, path, &file) ? shown(&file, found) : real(path, found); \
   }
 
-#define STATAT(name)                                                           \
-  int name(int at, const char *path, struct stat *found, int flags) {          \
-    REAL(name, int (*)(int, const char *, struct stat *, int));                \
-    matched_t file;                                                            \
-    return matches(at, path, &file) ? shown(&file, found) : real(at, path, found, flags); \
-  }
+/* Whether a call with these flags is one for a redirected file. */
+static bool matches_by(int at, const char *path, int flags, matched_t *found) {
+  return flags & AT_SYMLINK_NOFOLLOW ? matches_itself(at, path, found) : matches(at, path, found);
+}
+
+int fstatat(int at, const char *path, struct stat *found, int flags) {
+  REAL(fstatat, int (*)(int, const char *, struct stat *, int));
+  matched_t file;
+  return matches_by(at, path, flags, &file) ? shown(&file, found) : real(at, path, found, flags);
+}
 
 /* What programs call that were built against a C library before 2.33. */
-#define XSTAT(name)                                                            \
+#define XSTAT(name, matches)                                                          \
   int name(int version, const char *path, struct stat *found) {                \
     REAL(name, int (*)(int, const char *, struct stat *));                     \
     matched_t file;                                                            \
     return matches(AT_FDCWD, path, &file) ? shown(&file, found) : real(version, path, found); \
   }
 
-STAT(stat)
-STAT(lstat)
-STATAT(fstatat)
-XSTAT(__xstat)
-XSTAT(__lxstat)
-XSTAT(__xstat64)
-XSTAT(__lxstat64)
+STAT(stat, matches)
+STAT(lstat, matches_itself)
+XSTAT(__xstat, matches)
+XSTAT(__lxstat, matches_itself)
+XSTAT(__xstat64, matches)
+XSTAT(__lxstat64, matches_itself)
 
 int stat64(const char *path, struct stat64 *found) { return stat(path, (struct stat *)found); }
 int lstat64(const char *path, struct stat64 *found) { return lstat(path, (struct stat *)found); }
@@ -93,7 +93,7 @@ int fstatat64(int at, const char *path, struct stat64 *found, int flags) {
 int __fxstatat(int version, int at, const char *path, struct stat *found, int flags) {
   REAL(__fxstatat, int (*)(int, int, const char *, struct stat *, int));
   matched_t file;
-  return matches(at, path, &file) ? shown(&file, found) : real(version, at, path, found, flags);
+  return matches_by(at, path, flags, &file) ? shown(&file, found) : real(version, at, path, found, flags);
 }
 
 int __fxstatat64(int version, int at, const char *path, struct stat64 *found, int flags) {
@@ -103,23 +103,21 @@ int __fxstatat64(int version, int at, const char *path, struct stat64 *found, in
 int statx(int at, const char *path, int flags, unsigned mask, struct statx *found) {
   REAL(statx, int (*)(int, const char *, int, unsigned, struct statx *));
   matched_t file;
-  if (!matches(at, path, &file)) return real(at, path, flags, mask, found);
-  bool own;
-  int bytes = look_at(&file, &own);
+  if (!matches_by(at, path, flags, &file)) return real(at, path, flags, mask, found);
+  int bytes = look_at(&file);
   if (bytes < 0) return -1;
   int result = real(bytes, "", AT_EMPTY_PATH, mask, found);
   found->stx_nlink = 1;
   found->stx_mode = (uint16_t)mode_shown(found->stx_mode);
-  looked(bytes, own);
+  looked(bytes);
   return result;
 }
 
 /* Whether the file is there; it may be read and written, and never executed. */
 static int allowed(const matched_t *file, int wanted) {
-  bool own;
-  int bytes = look_at(file, &own);
+  int bytes = look_at(file);
   if (bytes < 0) return -1;
-  looked(bytes, own);
+  looked(bytes);
   if (!(wanted & X_OK)) return 0;
   errno = EACCES;
   return -1;
@@ -155,7 +153,7 @@ char *realpath(const char *path, char *resolved) {
   int name(const char *path) {                                                 \
     REAL(name, int (*)(const char *));                                         \
     matched_t file;                                                            \
-    return matches(AT_FDCWD, path, &file) ? session_remove(&file) : real(path);       \
+    return matches_itself(AT_FDCWD, path, &file) ? session_remove(&file) : real(path); \
   }
 
 UNLINK(unlink)
@@ -164,7 +162,7 @@ UNLINK(remove)
 int unlinkat(int at, const char *path, int flags) {
   REAL(unlinkat, int (*)(int, const char *, int));
   matched_t file;
-  return !(flags & AT_REMOVEDIR) && matches(at, path, &file) ? session_remove(&file) : real(at, path, flags);
+  return !(flags & AT_REMOVEDIR) && matches_itself(at, path, &file) ? session_remove(&file) : real(at, path, flags);
 }
 
 /* Copies a file into memory, or out of it, as its new name asks for: what comes behind rename() when one side is redirected. */
@@ -189,10 +187,10 @@ static int carried(const char *from, const char *to) {
 
 static int renamed(int from_at, const char *from, int to_at, const char *to, int *result) {
   matched_t source, target;
-  bool leaves = matches(from_at, from, &source), comes = matches(to_at, to, &target);
+  bool leaves = matches_itself(from_at, from, &source), comes = matches_itself(to_at, to, &target);
   if (!leaves && (!comes || is_folder(from_at, from))) return 0;
   if (leaves && comes) {
-    *result = service_rename(source.path, target.path);
+    *result = service_rename(source.path, &target);
     if (*result == 0) session_renamed(source.path, target.path);
   } else if ((leaves ? to_at : from_at) == AT_FDCWD || *(leaves ? to : from) == '/')
     *result = carried(leaves ? source.path : from, comes ? target.path : to);

@@ -27,6 +27,8 @@ static int open_matched(const matched_t *file, int flags) {
   if (library_meets(file->path, flags) < 0) return -1;
   session_t *session = session_hold(file, wish_of(flags));
   if (!session) return -1;
+  // What a program writes by itself, beside its library, is told by nobody.
+  if ((flags & O_ACCMODE) != O_RDONLY && !library_opens()) session_untold(session);
   int made = session_open(session, flags), why = errno;
   if (session_release(session) < 0 && made < 0) why = errno;
   errno = why;
@@ -135,27 +137,3 @@ static void end_all(int status, void *nothing) {
 }
 
 __attribute__((constructor)) static void be_last(void) { on_exit(end_all, NULL); }
-
-/* `to` is a copy of `from` now; what it was before, it is no more. */
-static int copied(int from, int to, session_t *before) {
-  if (to >= 0 && to != from) session_copied(from, to);
-  if (before) session_release(before);
-  return to;
-}
-
-int dup(int descriptor) {
-  REAL(dup, int (*)(int));
-  return copied(descriptor, real(descriptor), NULL);
-}
-
-int dup2(int from, int to) {
-  REAL(dup2, int (*)(int, int));
-  session_t *before = from == to ? NULL : session_taken(to);
-  return copied(from, real(from, to), before);
-}
-
-int dup3(int from, int to, int flags) {
-  REAL(dup3, int (*)(int, int, int));
-  session_t *before = from == to ? NULL : session_taken(to);
-  return copied(from, real(from, to, flags), before);
-}

@@ -36,8 +36,11 @@ HIDDEN bool is_alone(void);
 HIDDEN const char *component(void);
 /* Whether `path`, relative to the folder `at` (or AT_FDCWD), is a folder of the file system. */
 HIDDEN bool is_folder(int at, const char *path);
-/* Whether `path`, relative to `at`, matches a rule. Folders match none, nor does what is in a folder that is not there. */
+/* Whether `path`, relative to `at`, matches a rule. Folders match none, nor does what is in a folder that is not there. Symbolic
+   links on disk are followed, and what they lead to must match. */
 HIDDEN bool matches(int at, const char *path, matched_t *found);
+/* As above, for calls that do not follow links: a link matches no rule. */
+HIDDEN bool matches_itself(int at, const char *path, matched_t *found);
 
 /* ---- service.c: the connection */
 
@@ -51,7 +54,7 @@ HIDDEN int service_wrote(uint64_t number, const thalweg_box *whole, size_t varia
 HIDDEN size_t service_holes(uint64_t number, thalweg_box *holes, size_t room);
 HIDDEN void service_fail(const char *why);
 HIDDEN int service_remove(const char *path);
-HIDDEN int service_rename(const char *from, const char *to);
+HIDDEN int service_rename(const char *from, const matched_t *to);
 
 /* ---- sessions.c: what this process has open */
 
@@ -65,6 +68,9 @@ typedef struct {
 
 /* A content that was handed out, but of which no file was made yet, has this mode, which no program can give it. */
 enum { NOT_MADE = 0777 };
+
+/* Descriptors beyond this one are of no redirected file. */
+enum { DESCRIPTORS_MAX = 1 << 16 };
 
 /* A use of a file, from its opening by a library, or by the program itself, until its last descriptor is closed. */
 typedef struct session session_t;
@@ -81,15 +87,19 @@ HIDDEN size_t session_holes(session_t *session, thalweg_box *holes, size_t room)
 HIDDEN void session_fail(session_t *session, const char *why);
 /* Opens its bytes as open() would; a descriptor that holds the session, or -1 with errno. */
 HIDDEN int session_open(session_t *session, int flags);
-/* The descriptor of the bytes of a file that this process has in use and that is there, else -1. `fresh`: whether it is in
+/* A new descriptor of the bytes of a file that this process has in use and that is there, else -1. `fresh`: whether it is in
    use, but was not made yet. */
 HIDDEN int session_bytes(const char *path, bool *fresh);
 /* Whether a program has made a file of these bytes. */
 HIDDEN bool session_made(int bytes);
 /* A file is called otherwise, or, where `to` is empty, nothing any more; what was called so is not. */
 HIDDEN void session_renamed(const char *from, const char *to);
-/* Removes a file from the service, and where the rule says so the one behind it. 0, or -1 with errno. */
+/* Removes a file, and where the rule says so the one behind it. 0, or -1 with errno. */
 HIDDEN int session_remove(const matched_t *file);
+/* The session that a descriptor holds, held once more by whoever asks; NULL when there is none. */
+HIDDEN session_t *session_of(int descriptor);
+/* Something is written beside what this process tells of. */
+HIDDEN void session_untold(session_t *session);
 /* Whether a descriptor is one of a redirected file. */
 HIDDEN bool session_has(int descriptor);
 /* The session that a descriptor held, which the caller holds now; NULL when there is none. */
@@ -103,8 +113,8 @@ HIDDEN void session_copied(int from, int to);
 /* ---- naming.c: files by their names */
 
 /* A descriptor of a file's bytes, to be let go of by `looked`; -1 with errno. */
-HIDDEN int look_at(const matched_t *file, bool *own);
-HIDDEN void looked(int bytes, bool own);
+HIDDEN int look_at(const matched_t *file);
+HIDDEN void looked(int bytes);
 
 /* ---- libraries.c: PnetCDF, netCDF and HDF5 open files by many calls of the C library */
 

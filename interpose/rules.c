@@ -132,17 +132,42 @@ static bool may_match(const char *name) {
   return false;
 }
 
-bool is_folder(int at, const char *path) {
+/* What kind of thing has this name in the file system, as in st_mode; 0: none. */
+static mode_t kind_on_disk(int at, const char *path) {
   struct stat found;
   int (*real)(int, const char *, struct stat *, int) =
     (int (*)(int, const char *, struct stat *, int))real_libc("fstatat");
   int before = errno;
-  bool folder = real(at, path, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode);
+  mode_t kind = real(at, path, &found, AT_SYMLINK_NOFOLLOW) == 0 ? found.st_mode & S_IFMT : 0;
   errno = before;
-  return folder;
+  return kind;
 }
 
-bool matches(int at, const char *path, matched_t *found) {
+bool is_folder(int at, const char *path) { return kind_on_disk(at, path) == S_IFDIR; }
+
+enum { LINKS_MAX = 40 }; /* as the operating system has it */
+
+static bool look_up(int at, const char *path, int links, matched_t *found);
+
+/* What the link at the absolute `path` leads to. */
+static bool follow(const char *path, int links, matched_t *found) {
+  char target[PATH_BYTES], whole[PATH_BYTES];
+  int before = errno;
+  ssize_t length = readlink(path, target, sizeof target - 1);
+  errno = before;
+  if (length <= 0 || links <= 0) return false;
+  target[length] = '\0';
+  int folder = *target == '/' ? 0 : (int)(strrchr(path, '/') - path) + 1;
+  if (snprintf(whole, sizeof whole, "%.*s%s", folder, path, target) >= (int)sizeof whole) return false;
+  return look_up(AT_FDCWD, whole, links - 1, found);
+}
+
+bool matches(int at, const char *path, matched_t *found) { return look_up(at, path, LINKS_MAX, found); }
+
+bool matches_itself(int at, const char *path, matched_t *found) { return look_up(at, path, -1, found); }
+
+/* Follows at most so many links; less than none: a link matches no rule. */
+static bool look_up(int at, const char *path, int links, matched_t *found) {
   if (!path || !*path || !redirecting()) return false;
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !may_match(name)) return false;
@@ -164,7 +189,10 @@ bool matches(int at, const char *path, matched_t *found) {
   const char *between = strcmp(links_resolved, "/") == 0 ? "" : "/";
   if (snprintf(found->path, sizeof found->path, "%s%s%s", links_resolved, between, name) >= (int)sizeof found->path) return false;
   const entry_t *entry = entry_for(found->path, name);
-  if (!entry || entry->left_alone || is_folder(AT_FDCWD, found->path)) return false;
+  if (!entry || entry->left_alone) return false;
+  mode_t kind = kind_on_disk(AT_FDCWD, found->path);
+  if (kind == S_IFLNK) return links >= 0 && follow(found->path, links, found);
+  if (kind == S_IFDIR) return false;
   found->rule = &entry->rule;
   found->replays = entry->replays;
   found->forgives = entry->forgives;

@@ -144,7 +144,7 @@ int service_remove(const char *path) {
   return service ? outcome(face.remove(service, path)) : -1;
 }
 
-int service_rename(const char *from, const char *to) {
+int service_rename(const char *from, const matched_t *to) {
   thalweg_redirect *service = enter();
-  return service ? outcome(face.rename(service, from, to)) : -1;
+  return service ? outcome(face.rename(service, from, to->path, to->rule)) : -1;
 }

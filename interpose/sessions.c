@@ -16,16 +16,16 @@ struct session {
   char path[PATH_BYTES];
   uint64_t number;
   int bytes; /* a descriptor of the content, out of the way of the program's own */
-  bool writes, turn, forgives;
+  bool writes, turn, forgives, untold;
   int held;
   session_t *next;
 };
 
-enum { DESCRIPTORS = 1 << 16, OUT_OF_THE_WAY = 500 };
+enum { OUT_OF_THE_WAY = 500 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static session_t *sessions;
-static _Atomic(session_t *) of_descriptor[DESCRIPTORS];
+static _Atomic(session_t *) of_descriptor[DESCRIPTORS_MAX];
 
 static int real_close(int fd) {
   static int (*real)(int);
@@ -41,7 +41,7 @@ static bool is_owner(void) { return owner == getpid(); }
 
 static void disown(void) {
   pthread_mutex_init(&lock, NULL);
-  for (int fd = 0; sessions && fd < DESCRIPTORS; fd++) atomic_store_explicit(&of_descriptor[fd], NULL, memory_order_relaxed);
+  for (int fd = 0; sessions && fd < DESCRIPTORS_MAX; fd++) atomic_store_explicit(&of_descriptor[fd], NULL, memory_order_relaxed);
   sessions = NULL;
 }
 
@@ -128,10 +128,18 @@ bool session_made(int bytes) {
   return made;
 }
 
+/* The mask of modes; umask() itself would change it for a moment, in which another thread may make a file. */
+static mode_t mask_of_modes(void) {
+  char line[256];
+  unsigned mask = 022;
+  FILE *status = ((FILE * (*)(const char *, const char *)) real_libc("fopen"))("/proc/self/status", "re");
+  while (status && fgets(line, sizeof line, status) && sscanf(line, "Umask: %o", &mask) != 1) {}
+  if (status) fclose(status);
+  return (mode_t)mask;
+}
+
 static void make(int bytes) {
-  mode_t mask = umask(0);
-  umask(mask);
-  mode_t mode = 0666 & ~mask;
+  mode_t mode = 0666 & ~mask_of_modes();
   fchmod(bytes, mode == NOT_MADE ? 0666 : mode);
 }
 
@@ -151,7 +159,7 @@ int session_open(session_t *session, int flags) {
   int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))real_libc("open");
   int made = real(path, flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW));
   if (made < 0) return -1;
-  if (made >= DESCRIPTORS) {
+  if (made >= DESCRIPTORS_MAX) {
     real_close(made);
     errno = EMFILE;
     return -1;
@@ -164,7 +172,7 @@ int session_open(session_t *session, int flags) {
 }
 
 void session_wrote(session_t *session, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count) {
-  if (session->writes) service_wrote(session->number, whole, variables, parts, count);
+  if (session->writes && !session->untold) service_wrote(session->number, whole, variables, parts, count);
 }
 
 size_t session_holes(session_t *session, thalweg_box *holes, size_t room) {
@@ -185,13 +193,12 @@ int session_bytes(const char *path, bool *fresh) {
   *fresh = false;
   pthread_mutex_lock(&lock);
   for (session_t *s = sessions; s && bytes < 0; s = s->next)
-    if (strcmp(s->path, path) == 0) bytes = s->bytes;
+    if (strcmp(s->path, path) == 0) bytes = fcntl(s->bytes, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
   pthread_mutex_unlock(&lock);
-  if (bytes >= 0 && !session_made(bytes)) {
-    *fresh = true;
-    return -1;
-  }
-  return bytes;
+  if (bytes < 0 || session_made(bytes)) return bytes;
+  real_close(bytes);
+  *fresh = true;
+  return -1;
 }
 
 void session_renamed(const char *from, const char *to) {
@@ -203,41 +210,43 @@ void session_renamed(const char *from, const char *to) {
   pthread_mutex_unlock(&lock);
 }
 
-/* With mode `both` there may be a file behind memory, which goes too. */
+/* With mode `both` there may be a file of an earlier run, of which the service knows nothing. */
 int session_remove(const matched_t *file) {
   int (*real)(const char *) = (int (*)(const char *))real_libc("unlink");
-  int gone = service_remove(file->path), why = errno;
-  if (gone == 0) session_renamed(file->path, "");
-  if (file->rule->mode == THALWEG_REDIRECT_BOTH && real(file->path) == 0) gone = 0;
-  errno = why;
-  return gone;
+  if (service_remove(file->path) < 0) return errno == ENOENT && file->rule->mode == THALWEG_REDIRECT_BOTH ? real(file->path) : -1;
+  session_renamed(file->path, "");
+  return 0;
 }
 
+void session_untold(session_t *session) { session->untold = true; }
+
 bool session_has(int descriptor) {
-  return descriptor >= 0 && descriptor < DESCRIPTORS && atomic_load_explicit(&of_descriptor[descriptor], memory_order_relaxed);
+  return descriptor >= 0 && descriptor < DESCRIPTORS_MAX && atomic_load_explicit(&of_descriptor[descriptor], memory_order_relaxed);
 }
 
 session_t *session_taken(int descriptor) {
-  if (descriptor < 0 || descriptor >= DESCRIPTORS) return NULL;
+  if (descriptor < 0 || descriptor >= DESCRIPTORS_MAX) return NULL;
   if (!atomic_load_explicit(&of_descriptor[descriptor], memory_order_relaxed) || !is_owner()) return NULL;
   return atomic_exchange(&of_descriptor[descriptor], NULL);
 }
 
-void session_copied(int from, int to) {
-  if (from < 0 || from >= DESCRIPTORS || to >= DESCRIPTORS) return;
-  if (!atomic_load_explicit(&of_descriptor[from], memory_order_relaxed) || !is_owner()) return;
+session_t *session_of(int descriptor) {
+  if (!session_has(descriptor) || !is_owner()) return NULL;
   pthread_mutex_lock(&lock);
-  session_t *session = atomic_load(&of_descriptor[from]);
-  if (session) {
-    session->held++;
-    atomic_store(&of_descriptor[to], session);
-  }
+  session_t *session = atomic_load(&of_descriptor[descriptor]);
+  if (session) session->held++;
   pthread_mutex_unlock(&lock);
+  return session;
+}
+
+void session_copied(int from, int to) {
+  session_t *session = to < DESCRIPTORS_MAX ? session_of(from) : NULL;
+  if (session) atomic_store(&of_descriptor[to], session);
 }
 
 /* What a program leaves open when it ends as it should, it has done with. */
 void sessions_end(bool well) {
-  for (int fd = 0; sessions && fd < DESCRIPTORS; fd++) {
+  for (int fd = 0; sessions && fd < DESCRIPTORS_MAX; fd++) {
     session_t *session = session_taken(fd);
     if (session) session_release(session);
   }
