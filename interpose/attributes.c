@@ -12,22 +12,23 @@
 #include <utime.h>
 
 /* The result of `call` on `bytes`, a descriptor of the bytes of a file that matched. */
-#define ON_BYTES(type, call)                  \
-  do {                                        \
-    int bytes = look_at(&file);         \
-    if (bytes < 0) return -1;                 \
-    type result = call;                       \
-    looked(bytes);                       \
-    return result;                            \
+#define ON_BYTES(type, call)                                          \
+  do {                                                                \
+    int bytes = look_at(&file);                                       \
+    if (bytes < 0) return -1;                                         \
+    type result = call;                                               \
+    looked(bytes);                                                    \
+    return result;                                                    \
   } while (0)
-/* As above, where something is changed. */
-#define CHANGED(call)                         \
-  do {                                        \
-    if (only_looks()) {                       \
-      errno = EACCES;                         \
-      return -1;                              \
-    }                                         \
-    ON_BYTES(int, call);                      \
+/* As above, where something is changed: also what was saved already, `behind` memory. What was not is saved as it is then. */
+#define CHANGED(call, behind)                                         \
+  do {                                                                \
+    if (only_looks()) {                                               \
+      errno = EACCES;                                                 \
+      return -1;                                                      \
+    }                                                                 \
+    if (file.rule->mode == THALWEG_REDIRECT_BOTH && (behind) < 0) errno = 0;\
+    ON_BYTES(int, call);                                              \
   } while (0)
 
 /* A file that was made has any mode but that of one that was not: the sticky bit, which means nothing there, sets it apart. */
@@ -46,22 +47,22 @@ int chmod(const char *path, mode_t mode) {
   REAL(chmod, int (*)(const char *, mode_t));
   matched_t file;
   if (!matches(AT_FDCWD, path, &file)) return real(path, mode);
-  CHANGED(real_fchmod(bytes, mode_of(mode)));
+  CHANGED(real_fchmod(bytes, mode_of(mode)), real(path, mode));
 }
 
 int fchmodat(int at, const char *path, mode_t mode, int flags) {
   REAL(fchmodat, int (*)(int, const char *, mode_t, int));
   matched_t file;
   if (!matches(at, path, &file)) return real(at, path, mode, flags);
-  CHANGED(real_fchmod(bytes, mode_of(mode)));
+  CHANGED(real_fchmod(bytes, mode_of(mode)), real(at, path, mode, flags));
 }
 
 #define CHOWN(name)                                                   \
   int name(const char *path, uid_t owner, gid_t group) {              \
     REAL(name, int (*)(const char *, uid_t, gid_t));                  \
     matched_t file;                                                   \
-    if (!matches(AT_FDCWD, path, &file)) return real(path, owner, group); \
-    CHANGED(fchown(bytes, owner, group));                             \
+    if (!matches(AT_FDCWD, path, &file)) return real(path, owner, group);\
+    CHANGED(fchown(bytes, owner, group), real(path, owner, group));   \
   }
 
 CHOWN(chown)
@@ -71,14 +72,14 @@ int fchownat(int at, const char *path, uid_t owner, gid_t group, int flags) {
   REAL(fchownat, int (*)(int, const char *, uid_t, gid_t, int));
   matched_t file;
   if (!matches(at, path, &file)) return real(at, path, owner, group, flags);
-  CHANGED(fchown(bytes, owner, group));
+  CHANGED(fchown(bytes, owner, group), real(at, path, owner, group, flags));
 }
 
 int utimensat(int at, const char *path, const struct timespec times[2], int flags) {
   REAL(utimensat, int (*)(int, const char *, const struct timespec *, int));
   matched_t file;
   if (!matches(at, path, &file)) return real(at, path, times, flags);
-  CHANGED(futimens(bytes, times));
+  CHANGED(futimens(bytes, times), real(at, path, times, flags));
 }
 
 #define UTIMES(name)                                                  \
@@ -86,7 +87,7 @@ int utimensat(int at, const char *path, const struct timespec times[2], int flag
     REAL(name, int (*)(const char *, const struct timeval *));        \
     matched_t file;                                                   \
     if (!matches(AT_FDCWD, path, &file)) return real(path, times);    \
-    CHANGED(futimes(bytes, times));                                   \
+    CHANGED(futimes(bytes, times), real(path, times));                \
   }
 
 UTIMES(utimes)
@@ -97,14 +98,14 @@ int utime(const char *path, const struct utimbuf *times) {
   matched_t file;
   if (!matches(AT_FDCWD, path, &file)) return real(path, times);
   struct timeval both[2] = {{.tv_sec = times ? times->actime : 0}, {.tv_sec = times ? times->modtime : 0}};
-  CHANGED(futimes(bytes, times ? both : NULL));
+  CHANGED(futimes(bytes, times ? both : NULL), real(path, times));
 }
 
 #define LISTXATTR(name)                                               \
   ssize_t name(const char *path, char *list, size_t room) {           \
     REAL(name, ssize_t (*)(const char *, char *, size_t));            \
     matched_t file;                                                   \
-    if (!matches(AT_FDCWD, path, &file)) return real(path, list, room); \
+    if (!matches(AT_FDCWD, path, &file)) return real(path, list, room);\
     ON_BYTES(ssize_t, flistxattr(bytes, list, room));                 \
   }
 
@@ -112,10 +113,10 @@ LISTXATTR(listxattr)
 LISTXATTR(llistxattr)
 
 #define GETXATTR(name)                                                \
-  ssize_t name(const char *path, const char *key, void *value, size_t room) { \
-    REAL(name, ssize_t (*)(const char *, const char *, void *, size_t)); \
+  ssize_t name(const char *path, const char *key, void *value, size_t room) {\
+    REAL(name, ssize_t (*)(const char *, const char *, void *, size_t));\
     matched_t file;                                                   \
-    if (!matches(AT_FDCWD, path, &file)) return real(path, key, value, room); \
+    if (!matches(AT_FDCWD, path, &file)) return real(path, key, value, room);\
     ON_BYTES(ssize_t, fgetxattr(bytes, key, value, room));            \
   }
 
@@ -123,11 +124,11 @@ GETXATTR(getxattr)
 GETXATTR(lgetxattr)
 
 #define SETXATTR(name)                                                \
-  int name(const char *path, const char *key, const void *value, size_t size, int flags) { \
-    REAL(name, int (*)(const char *, const char *, const void *, size_t, int)); \
+  int name(const char *path, const char *key, const void *value, size_t size, int flags) {\
+    REAL(name, int (*)(const char *, const char *, const void *, size_t, int));\
     matched_t file;                                                   \
-    if (!matches(AT_FDCWD, path, &file)) return real(path, key, value, size, flags); \
-    CHANGED(fsetxattr(bytes, key, value, size, flags));               \
+    if (!matches(AT_FDCWD, path, &file)) return real(path, key, value, size, flags);\
+    CHANGED(fsetxattr(bytes, key, value, size, flags), real(path, key, value, size, flags));\
   }
 
 SETXATTR(setxattr)

@@ -33,7 +33,9 @@ HIDDEN bool only_looks(void);
 /* Whether no other component will ever come: what is not there, nobody makes. */
 HIDDEN bool is_alone(void);
 /* The component that this program is one of; NULL: none, and nothing is redirected. */
-HIDDEN const char *component(void);
+HIDDEN const char *own_component(void);
+/* The program says itself which one it is. */
+HIDDEN void declare_component(const char *name);
 /* Whether `path`, relative to the folder `at` (or AT_FDCWD), is a folder of the file system. */
 HIDDEN bool is_folder(int at, const char *path);
 /* Whether `path`, relative to `at`, matches a rule. Folders match none, nor does what is in a folder that is not there. Symbolic
@@ -49,10 +51,14 @@ HIDDEN int service_open(const matched_t *file, uint32_t access, uint32_t flags, 
 /* A descriptor of a file that is there, else -1 with errno; ENOENT without a message. */
 HIDDEN int service_find(const matched_t *file);
 HIDDEN int service_close(uint64_t number);
+/* As above, for others: this process still looks at it, and closes it later. */
+HIDDEN int service_hand_over(uint64_t number);
 /* Tells what was put into a file; asks what nobody put into one, how many there are; tells that the program cannot go on. */
 HIDDEN int service_wrote(uint64_t number, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count);
 HIDDEN size_t service_holes(uint64_t number, thalweg_box *holes, size_t room);
 HIDDEN void service_fail(const char *why);
+/* Whether there is a connection, of a process of one component. */
+HIDDEN bool service_is_used(void);
 HIDDEN int service_remove(const char *path);
 HIDDEN int service_rename(const char *from, const matched_t *to);
 
@@ -107,6 +113,11 @@ HIDDEN session_t *session_taken(int descriptor);
 /* Ends all of them, at the program's end; those that a library holds too where it ended `well`. Whether there are any. */
 HIDDEN void sessions_end(bool well);
 HIDDEN bool sessions_any(void);
+/* The use of the file at `path` is over for others, of all files where that is NULL; the process keeps them open. 0, or -1 with
+   errno: ENOENT where it has none of them. */
+HIDDEN int sessions_hand_over(const char *path);
+/* What the libraries that have a file open, by way of PnetCDF, do before and behind that; all of their processes. */
+HIDDEN extern void (*session_is_handed_over)(session_t *session);
 /* The descriptor `to` has become a copy of `from`. */
 HIDDEN void session_copied(int from, int to);
 

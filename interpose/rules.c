@@ -22,7 +22,7 @@ typedef struct {
 
 static entry_t entries[RULES_MAX];
 static int entry_count;
-static const char *own_component;
+static const char *known_component;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
 /* The next line of `*text`, cut at its end; NULL when there is none. */
@@ -71,9 +71,9 @@ static void read_rules(void) {
   const char *given = getenv("THALWEG_REDIRECT_RULES");
   if (!getenv("THALWEG_REDIRECT") || !given) return;
   inside++;
-  own_component = find_component();
+  if (!known_component) known_component = find_component();
   char *rest = strdup(given);
-  for (char *line; own_component && entry_count < RULES_MAX && (line = next_line(&rest));) {
+  for (char *line; entry_count < RULES_MAX && (line = next_line(&rest));) {
     char *mode = strsep(&line, "\t"), *deadline = strsep(&line, "\t"), *turns = strsep(&line, "\t"),
          *replay = strsep(&line, "\t"), *unwritten = strsep(&line, "\t");
     if (!line) continue;
@@ -92,7 +92,7 @@ static void read_rules(void) {
 bool redirecting(void) {
   if (inside) return false;
   pthread_once(&read_once, read_rules);
-  return entry_count > 0;
+  return known_component && entry_count > 0;
 }
 
 bool only_looks(void) {
@@ -105,7 +105,13 @@ bool is_alone(void) {
   return alone && *alone;
 }
 
-const char *component(void) { return own_component; }
+const char *own_component(void) { return known_component; }
+
+void declare_component(const char *name) {
+  inside++;
+  known_component = strdup(name);
+  inside--;
+}
 
 /* A pattern without a slash is one of names; one that begins with a slash, of absolute paths; any other, of their ends. */
 static const entry_t *entry_for(const char *path, const char *name) {

@@ -15,6 +15,7 @@ static struct {
   __typeof__(&thalweg_redirect_open) open;
   __typeof__(&thalweg_redirect_find) find;
   __typeof__(&thalweg_redirect_close) close;
+  __typeof__(&thalweg_redirect_hand_over) hand_over;
   __typeof__(&thalweg_redirect_wrote) wrote;
   __typeof__(&thalweg_redirect_holes) holes;
   __typeof__(&thalweg_redirect_fail) fail;
@@ -42,7 +43,7 @@ static bool load_face(void) {
     return false;
   }
 #define TAKE(name) (face.name = (__typeof__(face.name))dlsym(library, "thalweg_redirect_" #name)) != NULL
-  bool whole = TAKE(connect) && TAKE(open) && TAKE(find) && TAKE(close) && TAKE(wrote) && TAKE(holes) && TAKE(fail) &&
+  bool whole = TAKE(connect) && TAKE(open) && TAKE(find) && TAKE(close) && TAKE(hand_over) && TAKE(wrote) && TAKE(holes) && TAKE(fail) &&
                TAKE(remove) && TAKE(rename);
 #undef TAKE
   face.last_error = (__typeof__(face.last_error))dlsym(library, "thalweg_last_error");
@@ -62,7 +63,7 @@ static thalweg_redirect *connected(void) {
     static bool watches_forks;
     if (!watches_forks) watches_forks = pthread_atfork(NULL, NULL, forget) == 0;
     const char *coupling = getenv("THALWEG_REDIRECT_COUPLING");
-    thalweg_status made = face.connect(getenv("THALWEG_REDIRECT"), coupling ? coupling : "default", component(), 10.0, &connection);
+    thalweg_status made = face.connect(getenv("THALWEG_REDIRECT"), coupling ? coupling : "default", own_component(), 10.0, &connection);
     if (made != THALWEG_OK) {
       say(face.last_error());
       connection = NULL;
@@ -71,6 +72,13 @@ static thalweg_redirect *connected(void) {
   thalweg_redirect *result = connection;
   pthread_mutex_unlock(&connecting);
   return result;
+}
+
+bool service_is_used(void) {
+  pthread_mutex_lock(&connecting);
+  bool used = connection != NULL;
+  pthread_mutex_unlock(&connecting);
+  return used;
 }
 
 static int number_of(thalweg_status status) {
@@ -120,6 +128,11 @@ int service_find(const matched_t *file) {
 int service_close(uint64_t number) {
   thalweg_redirect *service = enter();
   return service ? outcome(face.close(service, number)) : -1;
+}
+
+int service_hand_over(uint64_t number) {
+  thalweg_redirect *service = enter();
+  return service ? outcome(face.hand_over(service, number)) : -1;
 }
 
 int service_wrote(uint64_t number, const thalweg_box *whole, size_t variables, const thalweg_box *parts, size_t count) {

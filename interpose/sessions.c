@@ -17,6 +17,7 @@ struct session {
   uint64_t number;
   int bytes; /* a descriptor of the content, out of the way of the program's own */
   bool writes, turn, forgives, untold;
+  bool over; /* for others, though this process has it open */
   int held;
   session_t *next;
 };
@@ -56,7 +57,7 @@ static bool writes(uint32_t access) { return access >= THALWEG_ACCESS_UPDATE; }
 /* A session of this process that is as good as a new one; held. */
 static session_t *join(const char *path, wish_t wish) {
   for (session_t *s = sessions; s; s = s->next) {
-    if (strcmp(s->path, path) == 0 && (s->writes || !writes(wish.access)) && (s->turn || !wish.turn)) {
+    if (!s->over && strcmp(s->path, path) == 0 && (s->writes || !writes(wish.access)) && (s->turn || !wish.turn)) {
       s->held++;
       return s;
     }
@@ -193,7 +194,7 @@ int session_bytes(const char *path, bool *fresh) {
   *fresh = false;
   pthread_mutex_lock(&lock);
   for (session_t *s = sessions; s && bytes < 0; s = s->next)
-    if (strcmp(s->path, path) == 0) bytes = fcntl(s->bytes, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (!s->over && strcmp(s->path, path) == 0) bytes = fcntl(s->bytes, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
   pthread_mutex_unlock(&lock);
   if (bytes < 0 || session_made(bytes)) return bytes;
   real_close(bytes);
@@ -242,6 +243,34 @@ session_t *session_of(int descriptor) {
 void session_copied(int from, int to) {
   session_t *session = to < DESCRIPTORS_MAX ? session_of(from) : NULL;
   if (session) atomic_store(&of_descriptor[to], session);
+}
+
+void (*session_is_handed_over)(session_t *session);
+
+/* One that is in use, held; NULL: there is none. */
+static session_t *session_in_use(const char *path) {
+  pthread_mutex_lock(&lock);
+  session_t *found = sessions;
+  while (found && (found->over || (path && strcmp(found->path, path) != 0))) found = found->next;
+  if (found) found->held++;
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+int sessions_hand_over(const char *path) {
+  int result = 0, count = 0, why = ENOENT;
+  for (session_t *session; is_owner() && (session = session_in_use(path)); count++) {
+    if (session_is_handed_over) session_is_handed_over(session);
+    session->over = true;
+    if (service_hand_over(session->number) < 0) {
+      result = -1;
+      why = errno;
+    }
+    session_release(session);
+  }
+  if (path && count == 0) result = -1;
+  if (result < 0) errno = why;
+  return result;
 }
 
 /* What a program leaves open when it ends as it should, it has done with. */

@@ -13,7 +13,7 @@ int mode_check(const file_t *file, bool collective) {
  * safe mode the processes tell each other, and all hear the same.
  */
 static int allowed(file_t *file, bool put, bool collective, int wrong) {
-  int fatal = put && !file->writable ? NC_EPERM : file->defining ? NC_EINDEFINE : mode_check(file, collective);
+  int fatal = put && (!file->writable || file->over) ? NC_EPERM : file->defining ? NC_EINDEFINE : mode_check(file, collective);
   if (collective && file->safe) return lowest(file, fatal ? fatal : wrong);
   return fatal;
 }

@@ -81,6 +81,16 @@ static bool is_safe(void) {
   return mode && *mode != '0';
 }
 
+static void file_handed_over(session_t *session) {
+  for (int id = 0; id < FILES_MAX; id++) {
+    file_t *file = open_files[id];
+    if (!file || file->session != session || !file->writable || file->over) continue;
+    if (!file->defining) written_tell(file);
+    file->over = true;
+    file_together(file); // all of a component's processes have said so
+  }
+}
+
 void file_opened(int id, session_t *session, bool writable, bool made, mpi_t comm) {
   file_t *file = id >= 0 && id < FILES_MAX ? calloc(1, sizeof *file) : NULL;
   if (!file) {
@@ -88,6 +98,7 @@ void file_opened(int id, session_t *session, bool writable, bool made, mpi_t com
     return;
   }
   NC_REAL(MPI_Comm_dup, int (*)(mpi_t, mpi_t *));
+  session_is_handed_over = file_handed_over;
   *file = (file_t){.id = id, .session = session, .made = made, .writable = writable, .defining = made, .unlimited = -1};
   file->bytes = session_descriptor(session);
   real_MPI_Comm_dup(comm, &file->comm);

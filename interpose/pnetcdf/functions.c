@@ -148,7 +148,7 @@ static int end_file(int id, int (*real)(int)) {
   bool pending = requests_pending(file) > 0;
   offset_t records = records_before(file);
   if (file->made && !file->defining) file_cut(file);
-  if (file->writable) written_tell(file);
+  if (file->writable && !file->over) written_tell(file);
   int result = real(id);
   // The library may have written the number of records that it knows.
   if (records > 0) file_has_records(file, records);

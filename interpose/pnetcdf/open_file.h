@@ -52,6 +52,7 @@ typedef struct file {
   int bytes;
   bool safe; /* the processes tell each other what is wrong with a collective call */
   bool has_header, made, writable, defining, independent, before_cdf5, has_records;
+  bool over; /* for others: handed over, and not written any more */
   bool headed;           /* its header was written */
   offset_t records;      /* as many were seen */
   offset_t record_bytes; /* from one record to the next */

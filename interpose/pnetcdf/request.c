@@ -60,7 +60,7 @@ static int check_coordinates(file_t *file, const variable_t *v, const ask_t *ask
 }
 
 int request_check(file_t *file, int number, const ask_t *ask) {
-  if (ask->put && !file->writable) return NC_EPERM;
+  if (ask->put && (!file->writable || file->over)) return NC_EPERM;
   if (number == -1) return NC_EGLOBAL;
   const variable_t *v = variable_of(file, number);
   if (!v) return NC_ENOTVAR;

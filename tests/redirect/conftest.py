@@ -16,6 +16,7 @@ from mpi_jobs import _VARIABLES
 from thalweg.redirect import preload
 
 PROGRAMS = Path(__file__).parent / "programs"
+BINDINGS = Path(__file__).parents[2] / "bindings"
 DEADLINE_S = 300
 #: Rules without turns, for files of every library.
 RULES = """
@@ -81,10 +82,10 @@ def pnetcdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # The Fortran parts lie where Debian has them.
     places = [place for pattern in ("*/pnetcdf.inc", "*/fortran/gfortran-mod-*/pnetcdf.mod")
               for root in ("/usr/include", "/usr/lib") for place in Path(root).glob(pattern)]  # fmt: skip
-    include = [f"-I{place.parent}" for place in places]
+    include = [f"-I{place.parent}" for place in places] + [f"-I{BINDINGS / face}" for face in ("c/include", "fortran")]
     for source in sorted(PROGRAMS.iterdir()):
         compiler = "mpicc.openmpi" if source.suffix == ".c" else "mpif90.openmpi"
-        words = [compiler, "-O1", *(include if source.suffix == ".f90" else []), str(source)]
+        words = [compiler, "-O1", *include, str(source)]
         done = subprocess.run(
             [*words, "-o", str(folder / source.stem), "-lpnetcdf"], capture_output=True, text=True, timeout=100
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from plain_run import plain
+
 RULES = """
 deadline_s = 20
 [[files]]
@@ -311,3 +313,75 @@ def test_components_come_one_after_the_other_to_a_service_that_stays(coupled, pr
         other = coupled(RULES.replace("20", "1"), *read, options=["--service", server.address, "--coupling", "other"])
         assert other.returncode == 1
         assert 'later.nc" waited 1 s for a component that writes it' in other.stderr
+
+
+def test_files_behind_memory_are_what_they_would_be_without_it(coupled, program, tmp_path):
+    text = """
+import os
+os.umask(0o027)
+for name in ("kept", "moved", "removed", "replaced"):
+    with open(f"{name}.nc", "w") as file:
+        file.write(f"{name}, as it was made")
+os.chmod("kept.nc", 0o600)
+os.rename("moved.nc", "moved-2.nc")
+os.remove("removed.nc")
+os.rename("replaced.nc", "kept-2.nc")
+os.rename("moved-2.nc", "kept-2.nc")
+with open("open.nc", "w") as file:
+    os.rename("open.nc", "closed.nc")
+    file.write("written under another name")
+"""
+
+    def listing(folder):
+        return {p.name: (oct(p.stat().st_mode), p.read_text()) for p in folder.glob("*.nc")}
+
+    command = program("model.py", text)
+    beside = tmp_path / "plain"
+    beside.mkdir()
+    plain(beside, command[0], tmp_path / command[1])
+    done = coupled('[[files]]\nmatch = "*.nc"\nmode = "both"\n', *command)
+    assert done.returncode == 0, done.stderr
+    assert listing(tmp_path) == listing(beside) and len(listing(beside)) == 3
+
+
+def test_a_coupling_goes_on_when_a_killed_component_is_started_again(coupled, program):
+    from thalweg.staging import Server
+
+    rules = """
+deadline_s = 100
+[components]
+model = "model*.py"
+analysis = "analysis.py"
+[[files]]
+match = "*.nc"
+turns = ["model", "analysis"]
+"""
+    killed = program("model-1.py", "import os\nos.write(os.open('step.nc', 65, 0o644), b'ha'); os.kill(os.getpid(), 9)")
+    again = program("model-2.py", "open('step.nc', 'w').write('half and half')")
+    read = program("analysis.py", "print(open('step.nc').read())")
+    with Server() as server:
+        options = ["--service", server.address]
+        first = coupled(rules, *killed, options=options)
+        assert first.returncode == 1
+        assert coupled(rules, *again, options=options).returncode == 0
+        done = coupled(rules, *read, options=options)
+        assert (done.returncode, done.stdout) == (0, "half and half\n"), done.stderr
+
+
+def test_what_is_still_being_written_counts_as_memory(coupled, program):
+    text = """
+import errno
+grown = open("large.nc", "wb")
+grown.truncate(1 << 40)  # as long as one likes: only what is written takes memory
+grown.write(bytes(3 << 20))
+grown.flush()
+open("small.nc", "w").close()
+grown.write(bytes(3 << 20))
+grown.flush()
+try:
+    open("another.nc", "w")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"""
+    done = coupled('memory_limit_bytes = 5_000_000\n[[files]]\nmatch = "*.nc"\n', *program("model.py", text))
+    assert (done.returncode, done.stdout) == (0, "ENOSPC\n"), done.stderr

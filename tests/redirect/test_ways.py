@@ -50,6 +50,23 @@ def test_what_nobody_wrote_may_be_allowed(coupled, pnetcdf, mpiexec):
     assert (done.returncode, done.stdout) == (0, "differ\n"), done.stderr
 
 
+def test_programs_may_say_who_they_are_and_when_a_file_is_handed_over(coupled, pnetcdf, mpiexec, tmp_path):
+    # The reader reads while the writer has the file open; it would wait in vain for the writer to close it.
+    world = ["-n", "1", pnetcdf / "explicit", "step.nc", ":", "-n", "1", pnetcdf / "explicit_read", "step.nc"]
+    rules = 'deadline_s = 100\n[[files]]\nmatch = "step.nc"\n'
+    done = coupled(rules, *mpiexec[:2], *world, options=["--joint-world"])
+    assert done.returncode == 0, done.stderr
+    written = "init 0 transfer 0, of another file 0; put NC_EPERM, get NC_NOERR, init again -1"
+    assert sorted(done.stdout.splitlines()) == ["finalize 0", written, "read 1.0 2.0 3.0 4.0"]
+    assert "this process is model, as it has used files already" in done.stderr
+    assert not (tmp_path / "step.nc").exists()
+
+
+def test_what_is_written_beside_pnetcdf_is_no_hole(coupled, pnetcdf, mpiexec):
+    done = exchange(coupled, pnetcdf, mpiexec, "hole that is mended")
+    assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
+
+
 def test_a_writer_that_goes_on_hears_what_its_reader_missed(coupled, pnetcdf, mpiexec):
     rules = RULES.format(unwritten="error") + 'turns = ["writer", "reader"]\n'
     put = ["-n", "2", pnetcdf / "cases", "put", "hole", "FIELD.nc", "FIELD.nc"]  # again, when it has been read

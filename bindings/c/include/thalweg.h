@@ -1374,6 +1374,11 @@ enum thalweg_status thalweg_redirect_find(const struct thalweg_redirect *redirec
 enum thalweg_status thalweg_redirect_close(const struct thalweg_redirect *redirect,
                                            uint64_t number);
 
+/// As `thalweg_redirect_close`, for others: their turns go on, and readers find the file complete. Who says so still looks at it, and
+/// closes it later.
+enum thalweg_status thalweg_redirect_hand_over(const struct thalweg_redirect *redirect,
+                                               uint64_t number);
+
 /// Tells what was put into variables of the file that `thalweg_redirect_open` gave this number, for writing: `whole` are
 /// all of them, each from zeros to its shape, and `parts` what was put into them. More may follow. Who closes a file without a word may have written all of it.
 ///

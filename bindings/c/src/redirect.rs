@@ -268,6 +268,17 @@ pub extern "C" fn thalweg_redirect_close(redirect: *const thalweg_redirect, numb
     guarded(OPERATION, || held(OPERATION, redirect)?.close(number))
 }
 
+/// As `thalweg_redirect_close`, for others: their turns go on, and readers find the file complete. Who says so still looks at it, and
+/// closes it later.
+#[no_mangle]
+pub extern "C" fn thalweg_redirect_hand_over(
+    redirect: *const thalweg_redirect,
+    number: u64,
+) -> thalweg_status {
+    const OPERATION: &str = "redirect.hand_over";
+    guarded(OPERATION, || held(OPERATION, redirect)?.hand_over(number))
+}
+
 /// Tells what was put into variables of the file that `thalweg_redirect_open` gave this number, for writing: `whole` are
 /// all of them, each from zeros to its shape, and `parts` what was put into them. More may follow. Who closes a file without a word may have written all of it.
 ///

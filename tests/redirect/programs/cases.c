@@ -24,6 +24,21 @@ static void number(int *values) {
   for (int n = 0; n < Y * X; n++) values[n] = 100 * (n / X) + n % X;
 }
 
+/* Writes the last column by plain writes, as they lie in the file. */
+static void mend(int id, int field, const int *values) {
+  char path[4096];
+  MPI_Offset begin;
+  OK(ncmpi_inq_path(id, NULL, path));
+  OK(ncmpi_inq_varoffset(id, field, &begin));
+  FILE *file = fopen(path, "r+");
+  for (int y = 0; y < Y; y++) {
+    unsigned value = __builtin_bswap32((unsigned)values[y * X + X - 1]);
+    fseek(file, begin + 4 * (y * X + X - 1), SEEK_SET);
+    fwrite(&value, 4, 1, file);
+  }
+  fclose(file);
+}
+
 static void put(const char *how, int file, int field, int rank, int ranks) {
   static int files;
   if (is(how, "less each time")) how = files++ == 0 ? "strided" : "hole";
@@ -63,9 +78,10 @@ static void put(const char *how, int file, int field, int rank, int ranks) {
         }
     }
     OK(ncmpi_end_indep_data(file));
-  } else if (is(how, "hole")) { /* without the last column */
+  } else if (strncmp(how, "hole", 4) == 0) { /* without the last column */
     MPI_Offset less[] = {half, X - 1}, map[] = {X, 1}, stride[] = {1, 1};
     OK(ncmpi_put_varm_int_all(file, field, start, less, stride, map, values + start[0] * X));
+    if (is(how, "hole that is mended") && rank == 0) mend(file, field, values);
   } else {
     fprintf(stderr, "%s is no case\n", how);
     MPI_Abort(MPI_COMM_WORLD, 1);

@@ -128,6 +128,14 @@ impl Client {
         self.done(Request::Close { opened })
     }
 
+    /// Closes what was opened, for others: the caller still looks at it, and closes it later.
+    ///
+    /// # Errors
+    /// As `close`.
+    pub fn hand_over(&self, opened: u64) -> Result<()> {
+        self.done(Request::HandOver { opened })
+    }
+
     /// Tells what was written of a file that is open for writing. More may follow; who closes one without it may have
     /// written all of it.
     ///

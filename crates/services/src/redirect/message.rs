@@ -135,6 +135,11 @@ pub enum Request {
         /// Why.
         why: String,
     },
+    /// I have done with what I opened, but for looking at it.
+    HandOver {
+        /// Its number.
+        opened: u64,
+    },
 }
 
 /// What the service answers.

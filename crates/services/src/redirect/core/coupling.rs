@@ -13,14 +13,12 @@ pub struct Coupling {
 }
 
 impl Coupling {
-    /// A process of `component` has come; whether that was started again. A failure is not made good by another process of who
-    /// failed.
-    pub fn joined(&mut self, component: &Name) -> bool {
-        let again = self.ended.remove(component);
-        if again {
+    /// A process of `component` has come.
+    pub fn joined(&mut self, component: &Name) {
+        // One that was started again; a failure is not made good by another process of who failed.
+        if self.ended.remove(component) {
             self.failed.remove(component);
         }
-        again
     }
 
     /// All processes of `component` have ended.

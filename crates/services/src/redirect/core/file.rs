@@ -201,7 +201,7 @@ impl File {
         }
     }
 
-    /// `component`, all of whose processes had ended, was started again: what they did not close can be used again. In its turn,
+    /// A first process of `component` has come, all of whose processes had gone: what they did not close can be used again. In its turn,
     /// it finds what it left; any other file is made anew, and what was there of it is given back.
     pub fn began_again(&mut self, component: &Name) -> Option<Content> {
         self.failed.take_if(|failed| failed.by == *component)?;

@@ -3,7 +3,7 @@
 use super::super::message::{Access, Reply, Request, HOLES_MAX};
 use super::super::rule::{Mode, Rule};
 use super::coupling::Coupling;
-use super::file::{kind, none, Content, Failure, File};
+use super::file::{kind, none, Content, Failure, File, Opening};
 use super::waiting::{Asked, Wait};
 use super::{Input, Output};
 use std::collections::BTreeMap;
@@ -68,7 +68,9 @@ impl Redirect {
     pub fn step(&mut self, now: Nanos, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Joined { peer, coupling, component, pid } => {
-                if self.couplings.entry(coupling.clone()).or_default().joined(&component) {
+                self.couplings.entry(coupling.clone()).or_default().joined(&component);
+                let is_one_of = |peer: &Peer| peer.coupling == coupling && peer.component == component;
+                if !self.peers.values().any(is_one_of) {
                     let of_coupling = self.files.iter_mut().filter(|(place, _)| place.0 == coupling);
                     let left = of_coupling.filter_map(|(_, file)| file.began_again(&component));
                     out.extend(left.map(|content| Output::Drop { content: content.number }));
@@ -103,7 +105,7 @@ impl Redirect {
         now: Nanos,
         out: &mut Vec<Output>,
     ) -> Result<Option<Reply>> {
-        let Some(peer) = self.peers.get(&from) else { return Ok(None) };
+        let Some(peer) = self.peers.get_mut(&from) else { return Ok(None) };
         let coupling = peer.coupling.clone();
         match body {
             Request::Open { path, rule, access, glance, at_once, warm } => {
@@ -116,13 +118,14 @@ impl Redirect {
                 self.ask(from, id, (coupling, path), rule, asked, now, out)
             }
             Request::Close { opened } => {
-                let peer = self.peers.get_mut(&from).and_then(|peer| peer.opened.remove(&opened));
-                let place = peer.ok_or_else(|| not_open("redirect.close", opened))?;
-                // What became of the file does not keep its user from letting go of it, but is told.
-                let failed =
-                    self.files.get(&place).and_then(|file| Some(file.failed.as_ref()?.error.clone()));
-                self.close(&place, opened, out);
-                failed.map_or(Ok(Some(Reply::Done)), Err)
+                let place = peer.opened.remove(&opened);
+                let place = place.ok_or_else(|| not_open("redirect.close", opened))?;
+                self.end(&place, opened, false, out)
+            }
+            Request::HandOver { opened } => {
+                let place = peer.opened.get(&opened).cloned();
+                let place = place.ok_or_else(|| not_open("redirect.hand_over", opened))?;
+                self.end(&place, opened, true, out)
             }
             Request::Remove { path } => {
                 let place = (coupling, path);
@@ -242,9 +245,25 @@ impl Redirect {
         self.changed(&place, out);
     }
 
-    fn close(&mut self, place: &Place, opened: u64, out: &mut Vec<Output>) {
+    /// A use of a file is over. What became of the file does not keep its user from letting go of it, but is told.
+    fn end(
+        &mut self,
+        place: &Place,
+        opened: u64,
+        looks_on: bool,
+        out: &mut Vec<Output>,
+    ) -> Result<Option<Reply>> {
+        let failed = self.files.get(place).and_then(|file| Some(file.failed.as_ref()?.error.clone()));
+        self.close(place, opened, looks_on, out);
+        failed.map_or(Ok(Some(Reply::Done)), Err)
+    }
+
+    fn close(&mut self, place: &Place, opened: u64, looks_on: bool, out: &mut Vec<Output>) {
         let Some(file) = self.files.get_mut(place) else { return };
         let Some(opening) = file.openings.remove(&opened) else { return };
+        if looks_on {
+            file.openings.insert(opened, Opening { access: Access::Look, ..opening.clone() });
+        }
         let last = !file.is_written();
         if let (true, Some(content)) = (opening.access.writes(), &mut file.content) {
             if !opening.told {
@@ -288,7 +307,7 @@ impl Redirect {
                 file.openings.remove(&opened);
                 self.changed(&place, out);
             } else {
-                self.close(&place, opened, out);
+                self.close(&place, opened, false, out);
             }
         }
     }
