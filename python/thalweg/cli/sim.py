@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
-import sys
-import time
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
-
-if TYPE_CHECKING:
-    from thalweg.simulator.running import Tell
+from thalweg.cli.sim_several import compare, sweep
+from thalweg.cli.sim_telling import telling
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of the simulator."""
     sim = typer.Typer(no_args_is_help=True, help="Simulate workloads on an interconnect that is not there.")
     sim.command("run")(run)
+    sim.command("sweep")(sweep)
+    sim.command("compare")(compare)
     sim.command("validate")(validate)
     app.add_typer(sim, name="sim")
 
@@ -34,9 +32,12 @@ def run(
         str | None, typer.Option("--model", metavar="NAME", help="Whose rules hold: mfnetsim-artifact.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Another seed than the scenario's.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The run's folder. [dim]\\[default: a new one in runs][/dim]")
+    ] = None,
     json_path: JsonOption = None,
 ) -> None:
-    """Run a scenario: time, communication and I/O of each application, latencies, traffic.
+    """Run a scenario: time, communication and I/O of each application, latencies, traffic; with a report.
 
     Examples:
 
@@ -45,21 +46,22 @@ def run(
         thalweg sim run examples/scenarios/uniform-random.toml --seed 7 --json -
     """
     from thalweg.cli.output import Output
+    from thalweg.cli.pattern_run import next_folder
+    from thalweg.cli.sim_several import shown
     from thalweg.configuration import load
     from thalweg.simulator import Scenario, simulate
+    from thalweg.simulator.recorded import Run, free, save
 
     output = Output(json_path)
     content = load(scenario, "scenario")
     content.update({name: value for name, value in (("model", model), ("seed", seed)) if value is not None})
     wanted = Scenario.checked(content, scenario.absolute().parent)
-    with _telling(scenario.stem) as tell:
-        rows = list(simulate(wanted, tell=tell).rows())
-    output.table(
-        str(scenario),
-        ["application", "quantity", "value"],
-        [[row["application"], row["quantity"], row["value"]] for row in rows],
-    )
-    output.write(rows, limits={})
+    folder = free(out) if out is not None else next_folder(f"sim-{scenario.stem}")
+    with telling() as tell:
+        outcome = simulate(wanted, tell=partial(tell, scenario.stem))
+    run = Run.of(scenario.stem, wanted, outcome)
+    save(run, folder)
+    shown([run], folder / "report.html", output)
 
 
 @command
@@ -90,8 +92,8 @@ def validate(
         raise InvalidError(f"--only: no case fits {only!r}; there are {', '.join(cases())}")
     rows = []
     for case in wanted:
-        with _telling(case) as tell:
-            rows += compared(case, tell=tell)
+        with telling() as tell:
+            rows += compared(case, tell=partial(tell, case))
     output.table(
         "beside the published runs",
         ["scenario", "quantity", "model", "reference", "deviation %", "within 3 %"],
@@ -108,23 +110,3 @@ def validate(
         ],
     )
     output.write(rows, limits={})
-
-
-@contextlib.contextmanager
-def _telling(name: str) -> Iterator[Tell]:
-    """A line on the terminal that says how far a run is; silence anywhere else."""
-    begin = time.monotonic()
-    terminal = sys.stderr.isatty()
-
-    def tell(simulated_s: float, packets: int) -> None:
-        if terminal:
-            rate = packets / max(time.monotonic() - begin, 1e-9)
-            line = f"{name}: {simulated_s * 1e3:.3f} ms simulated, {packets:,} packets, {rate / 1e6:.2f} M/s"
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
-
-    try:
-        yield tell
-    finally:
-        if terminal:
-            sys.stderr.write("\r\x1b[K")

@@ -41,7 +41,7 @@ _FRACTIONS = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0])
 
 def throughput(groups: Sequence[tuple[str, Events]]) -> Figure:
     """Throughput in GB/s of each event that moved data, over the time of the run in seconds."""
-    figure = _figure("time since the start of the run / s", "throughput / (GB/s)")
+    figure = axes("time since the start of the run / s", "throughput / (GB/s)")
     for place, (name, events) in enumerate(groups):
         shown = events.where(_thinned(len(events), MOST_MARKS // max(1, len(groups))) & (events.duration_s > 0))
         figure.add_scatter(
@@ -55,13 +55,13 @@ def throughput(groups: Sequence[tuple[str, Events]]) -> Figure:
             hovertemplate="%{text}<br>%{y:.3g} GB/s<br>%{customdata[0]:.3g} MB in %{customdata[1]:.3g} ms"
             "<br>at %{x:.4f} s<extra></extra>",
         )
-    _logarithmic(figure)
+    logarithmic(figure)
     return figure
 
 
 def latency(groups: Sequence[tuple[str, Events]]) -> Figure:
     """Percentiles of the time of transport operations, in milliseconds."""
-    figure = _figure("percentile / %", "time / ms")
+    figure = axes("percentile / %", "time / ms")
     labels = [f"{fraction * 100:g}" for fraction in _FRACTIONS]
     for place, (name, events) in enumerate(groups):
         values = np.maximum(np.quantile(events.duration_s, _FRACTIONS) * 1e3, 1e-6)
@@ -73,7 +73,7 @@ def latency(groups: Sequence[tuple[str, Events]]) -> Figure:
             line={"color": PALETTE[place % len(PALETTE)], "width": 2},
             hovertemplate=f"%{{x}} % of {len(events)} took at most %{{y:.4g}} ms",
         )
-    _logarithmic(figure)
+    logarithmic(figure)
     figure.update_xaxes(type="category")
     return figure
 
@@ -91,7 +91,7 @@ def panels(titles: Sequence[str], across: int, x: str, y: str) -> Figure:
         horizontal_spacing=0.03,
         vertical_spacing=0.18,
     )
-    _dress(figure, x, "")
+    dress(figure, x, "")
     figure.update_yaxes(title=y, col=1)
     figure.update_annotations(font={"size": 13})
     # the legend stands above the titles of the panels
@@ -105,7 +105,7 @@ def panels(titles: Sequence[str], across: int, x: str, y: str) -> Figure:
 
 def iteration_times(events: Events) -> Figure:
     """How the times of compute, train and infer events are distributed, in milliseconds, one histogram a group."""
-    figure = _figure("time of one compute, train or infer event / ms", "share of events / %")
+    figure = axes("time of one compute, train or infer event / ms", "share of events / %")
     work = events.where(np.isin(events.kind, ("compute", "train", "infer")))
     group = events.group[np.isin(events.kind, ("compute", "train", "infer"))]  # as in the other charts of the run
     for place, name in enumerate(dict.fromkeys(group)):
@@ -134,7 +134,7 @@ def timeline(events: Events) -> tuple[Figure, int]:
     mask |= ~moving & _thinned_where(~moving, max(1000, MOST_MARKS - int(mask.sum())))
     shown = events.where(mask)
     lanes = events.lanes
-    figure = _figure("time since the start of the run / s", "component")
+    figure = axes("time since the start of the run / s", "component")
     for kind in _DRAWING_ORDER:
         colour = KIND_COLOURS[kind]
         some = shown.where(shown.kind == kind)
@@ -190,7 +190,7 @@ def bars(
     axis: Literal["linear", "log"] = "linear",
 ) -> Figure:
     """Grouped bars: one group a name, one colour a series."""
-    figure = _figure(x, y)
+    figure = axes(x, y)
     for place, (label, values) in enumerate(series):
         figure.add_bar(
             x=list(names),
@@ -200,7 +200,7 @@ def bars(
             hovertemplate=f"<b>{label}</b> · %{{x}}<br>%{{y:.4g}} {y.rpartition(' / ')[2].strip('()')}<extra></extra>",
         )
     if axis == "log":
-        _logarithmic(figure)
+        logarithmic(figure)
         heights = [value for _, values in series for value in values if value]
         if heights:  # from a power of ten that leaves the shortest bar visible
             figure.update_yaxes(range=[math.floor(math.log10(min(heights)) - 0.1), math.log10(max(heights)) + 0.1])
@@ -213,15 +213,16 @@ def fragment(figure: Figure) -> str:
     return str(figure.to_html(full_html=False, include_plotlyjs=False, config=config))
 
 
-def _figure(x: str, y: str) -> Figure:
+def axes(x: str, y: str) -> Figure:
+    """Return an empty chart with these titles, units included."""
     from plotly.graph_objects import Figure
 
     figure = Figure()
-    _dress(figure, x, y)
+    dress(figure, x, y)
     return figure
 
 
-def _dress(figure: Figure, x: str, y: str) -> None:
+def dress(figure: Figure, x: str, y: str) -> None:
     """Give a figure the look that all have."""
     figure.update_layout(
         height=340,
@@ -238,7 +239,7 @@ def _dress(figure: Figure, x: str, y: str) -> None:
     figure.update_yaxes(title=y, **line)
 
 
-def _logarithmic(figure: Figure) -> None:
+def logarithmic(figure: Figure) -> None:
     """Make the y axis logarithmic, with ticks at 1, 2, 5 when there are few decades to read them in."""
     values = np.concatenate([np.asarray(trace.y, dtype=np.float64) for trace in figure.data] or [np.ones(1)])
     values = values[values > 0]

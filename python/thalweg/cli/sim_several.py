@@ -1,0 +1,160 @@
+"""``thalweg sim sweep`` and ``thalweg sim compare``: several simulated runs, side by side."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thalweg.cli.outcome import command
+from thalweg.cli.output import JsonOption
+
+if TYPE_CHECKING:
+    from thalweg.cli.output import Output
+    from thalweg.simulator import Scenario
+    from thalweg.simulator.recorded import Run
+
+ParallelOption = Annotated[
+    int | None,
+    typer.Option("--parallel", metavar="N", min=1, help="So many runs at a time. [dim]\\[default: one a core][/dim]"),
+]
+
+
+@command
+def sweep(
+    scenarios: Annotated[list[Path], typer.Argument(help="Scenarios, TOML or JSON files.", show_default=False)],
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE,VALUE,…", help="Values for a key, such as `network.routing=minimal,par`."),
+    ] = None,
+    parallel: ParallelOption = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder for all runs and their report.")] = None,
+    json_path: JsonOption = None,
+) -> None:
+    """Run scenarios with every combination of values, side by side on the machine's cores, into one report.
+
+    Every run is written as it ends: what was interrupted leaves the runs that had ended.
+
+    Examples:
+
+        thalweg sim sweep examples/scenarios/uniform-random.toml --set network.routing=minimal,valiant,par --set seed=1,2,3
+
+        thalweg sim sweep examples/scenarios/milc-*.toml examples/scenarios/workload1-*.toml --parallel 2 --out milc
+    """
+    from thalweg.cli.output import Output
+    from thalweg.cli.pattern_run import next_folder
+    from thalweg.cli.sim_telling import telling
+    from thalweg.simulator.recorded import Run, free, save
+    from thalweg.simulator.several import simulate_all
+
+    output = Output(json_path)
+    wanted = _combined(scenarios, sets or [])
+    folder = out if out is not None else next_folder("sim-sweep")
+    for name in wanted:
+        free(folder / name)
+    runs = []
+    with telling() as tell:
+        for name, outcome in simulate_all(wanted, parallel or os.cpu_count() or 1, tell=tell):
+            runs.append(Run.of(name, wanted[name], outcome))
+            save(runs[-1], folder / name)
+            output.line(f"{len(runs)} of {len(wanted)}: {name}, {outcome.packets:,} packets in {outcome.cpu_s:.1f} s of processor time")
+    runs.sort(key=lambda run: list(wanted).index(run.name))
+    shown(runs, folder / "report.html", output)
+
+
+@command
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of simulated runs, or of sweeps.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="The page that is written.")] = Path("runs/sim-compare.html"),
+    json_path: JsonOption = None,
+) -> None:
+    """Put simulated runs side by side: applications, latencies, links; what shares a machine beside itself alone.
+
+    Examples:
+
+        thalweg sim compare runs/sim-milc-cont-min-001 runs/sim-workload1-cont-min-001
+
+        thalweg sim compare runs/sim-sweep-001 --out report.html --json -
+    """
+    from thalweg.cli.output import Output
+    from thalweg.errors import InvalidError
+    from thalweg.simulator.recorded import load
+
+    output = Output(json_path)
+    runs: list[Run] = []
+    for folder in folders:
+        within = sorted(path.parent for path in folder.glob("*/outcome.json"))
+        runs += [load(path) for path in within or [folder]]
+    names = [run.name for run in runs]
+    if len(runs) < 2:
+        raise InvalidError(f"sim compare: one run was given, {names[0]}; expected two or more")
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidError(f"sim compare: two runs are called {name}; give runs of different scenarios, or with other values")
+    shown(runs, out, output)
+
+
+def shown(runs: list[Run], page: Path, output: Output) -> None:
+    """Print what runs found, write their report, and the rows for programs."""
+    from thalweg.report.simulated import interference, write_simulated
+
+    rows = [{"scenario": run.name, **row} for run in runs for row in run.outcome.rows()]
+    beside = interference(runs)
+    if len(runs) == 1:
+        columns = ["application", "quantity", "value"]
+        output.table(runs[0].name, columns, [[row[name] for name in columns] for row in rows])
+    else:
+        _side_by_side(runs, output)
+    if beside:
+        output.table("beside the same application alone", list(beside[0]), [list(row.values()) for row in beside])
+    write_simulated(runs, page)
+    output.line(f"report: {page}")
+    output.write(rows, limits={})
+
+
+def _side_by_side(runs: list[Run], output: Output) -> None:
+    quantities = ("elapsed_ms", "communication_ms", "io_ms", "latency_us_mean", "latency_us_max")
+    rows = []
+    for run in runs:
+        found: dict[str, dict[str, Any]] = {}
+        for row in run.outcome.rows():
+            found.setdefault(row["application"], {})[row["quantity"]] = row["value"]
+        for application, values in found.items():
+            if application != "network" or len(found) == 1:
+                rows.append([run.name, application, *(values.get(quantity) for quantity in quantities)])
+    output.table("runs", ["scenario", "application", *quantities], rows)
+
+
+def _combined(paths: list[Path], sets: list[str]) -> dict[str, Scenario]:
+    """Scenarios by names that tell them apart."""
+    from thalweg.configuration import load
+    from thalweg.errors import InvalidError
+    from thalweg.simulator import Scenario
+    from thalweg.simulator.several import combinations
+
+    values = []
+    for one in sets:
+        key, equals, listed = one.partition("=")
+        if not equals or not key or not all(listed.split(",")):
+            raise InvalidError(f"--set {one!r}: expected KEY=VALUE,VALUE,… such as network.routing=minimal,par")
+        values.append((key, [_value(word) for word in listed.split(",")]))
+    found: dict[str, Scenario] = {}
+    for path in paths:
+        for chosen, content in combinations(load(path, "scenario"), values).items():
+            name = f"{path.stem},{chosen}" if chosen else path.stem
+            if name in found:
+                raise InvalidError(f"sim sweep: two scenarios are called {name}; rename a file")
+            found[name] = Scenario.checked(content, path.absolute().parent)
+    return found
+
+
+def _value(word: str) -> object:
+    """A value as TOML would have it, or text."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {word}")["value"]
+    except tomllib.TOMLDecodeError:
+        return word

@@ -1,0 +1,204 @@
+"""Charts of simulated runs: distributions side by side, cumulative curves over links, and links on the topology."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.report.charts import PALETTE, axes, dress
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from thalweg.simulator.outcome import Distribution, Link
+
+Values = npt.NDArray[np.float64]
+
+#: From nothing to much; each of the others for up to so many times as much as the one before.
+_STEP = 3.0
+_HEAT = ("#dfe6ee", "#b9d3ea", "#86b6dc", "#f2d16b", "#eb9b3c", "#d1611f", "#a3201b")
+
+
+@dataclass(frozen=True)
+class Box:
+    """Least, quartiles, largest and mean."""
+
+    least: float
+    first: float
+    median: float
+    third: float
+    largest: float
+    mean: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Box:
+        """Return that of some values."""
+        return cls(*np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist(), mean=float(np.mean(values)))
+
+    @classmethod
+    def of_distribution(cls, found: Distribution) -> Box:
+        """Return that of a distribution in seconds."""
+        return cls(getattr(found, "min_s", found.p25_s), found.p25_s, found.median_s, found.p75_s, found.max_s, found.mean_s)
+
+    def scaled(self, factor: float) -> Box:
+        """Return it in another unit."""
+        return Box(*(factor * value for value in vars(self).values()))
+
+
+def boxes(found: Sequence[tuple[str, Box]], y: str, *, decades: bool = False) -> Figure:
+    """One box for each run, from least to largest, with a triangle at the mean."""
+    figure = axes("", y)
+    for place, (name, box) in enumerate(found):
+        figure.add_box(
+            x=[name],
+            q1=[box.first],
+            median=[box.median],
+            q3=[box.third],
+            lowerfence=[box.least],
+            upperfence=[box.largest],
+            name=name,
+            marker={"color": PALETTE[place % len(PALETTE)]},
+            showlegend=False,
+        )
+    figure.add_scatter(
+        x=[name for name, _ in found],
+        y=[box.mean for _, box in found],
+        mode="markers",
+        name="mean",
+        marker={"symbol": "triangle-up", "size": 10, "color": "#c8342f"},
+        hovertemplate="mean %{y:.4g}<extra>%{x}</extra>",
+    )
+    if decades:
+        values = [value for _, box in found for value in vars(box).values() if value > 0]
+        if values:
+            figure.update_yaxes(range=[np.log10(min(values)) - 0.1, np.log10(max(values)) + 0.1])
+        figure.update_yaxes(type="log", dtick=1)
+    else:
+        figure.update_yaxes(rangemode="tozero")
+    figure.update_xaxes(type="category")
+    return figure
+
+
+def cumulative(found: Sequence[tuple[str, Values]], x: str) -> Figure:
+    """For each run the share of links up to a value, in per cent."""
+    figure = axes(x, "share of links / %")
+    for place, (name, values) in enumerate(found):
+        ordered = np.sort(values)
+        shares = 100 * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
+        keep = np.r_[np.diff(ordered) > 0, True] if len(ordered) else np.ones(0, dtype=bool)
+        figure.add_scatter(
+            x=np.r_[0.0, ordered[keep]],
+            y=np.r_[0.0, shares[keep]],
+            mode="lines",
+            name=name,
+            line={
+                "color": PALETTE[place % len(PALETTE)],
+                "width": 2,
+                "shape": "hv",
+                "dash": ("solid", "dash", "dot")[place // len(PALETTE) % 3],
+            },
+            hovertemplate=f"%{{y:.4g}} % of the links have at most %{{x:.4g}}<extra>{name}</extra>",
+        )
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_yaxes(range=[0, 101])
+    return figure
+
+
+def traffic_over_time(kinds: Sequence[tuple[str, Values]], step_s: float) -> Figure:
+    """Bytes a second by kind of link, over the simulated time in milliseconds."""
+    figure = axes("simulated time / ms", "traffic / (GB/s)")
+    for place, (kind, moved) in enumerate(kinds):
+        figure.add_scatter(
+            x=(np.arange(len(moved)) + 0.5) * step_s * 1e3,
+            y=moved / step_s / 1e9,
+            mode="lines",
+            name=kind,
+            line={"color": PALETTE[place % len(PALETTE)], "width": 1.5, "shape": "hvh"},
+            hovertemplate=f"%{{y:.4g}} GB/s at %{{x:.4g}} ms<extra>{kind}</extra>",
+        )
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def link_map(links: Sequence[Link], points: Values, largest_bytes: int, largest_s: float) -> Figure:
+    """Links between routers on their topology, coloured by traffic and by saturation, one beside the other.
+
+    Both directions of a link are one line, with what the busier one has. Each colour stands for up to three times as much as the
+    one before; the last one ends at what is given as the largest, so that pictures of several runs can be compared.
+    """
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(cols=2, subplot_titles=["traffic / MB", "saturation / ms"], horizontal_spacing=0.04)
+    dress(figure, "", "")
+    pairs: dict[tuple[int, int], tuple[float, float]] = {}
+    for link in links:
+        if link.kind == "terminal":
+            continue
+        ends = (min(link.source, link.target), max(link.source, link.target))
+        before = pairs.get(ends, (0.0, 0.0))
+        pairs[ends] = (max(before[0], link.bytes / 1e6), max(before[1], link.saturated_s * 1e3))
+    ends = np.array(list(pairs), dtype=int).reshape(-1, 2)
+    found = np.array(list(pairs.values())).reshape(-1, 2)
+    for column, largest in enumerate((largest_bytes / 1e6, largest_s * 1e3)):
+        shade = _shades(found[:, column], largest)
+        for level, colour in enumerate(_HEAT):
+            some = ends[shade == level]
+            if not len(some):
+                continue
+            lines = np.full((len(some), 3, 2), np.nan)
+            lines[:, :2] = points[some]
+            upper = largest * _STEP ** (level + 1 - len(_HEAT))
+            figure.add_scatter(
+                x=lines[:, :, 0].ravel().round(4),
+                y=lines[:, :, 1].ravel().round(4),
+                mode="lines",
+                line={"color": colour, "width": 0.5 + 0.35 * level},
+                name="0" if level == 0 else f"≤ {upper:.3g}",
+                legendgroup=f"{column}",
+                legendgrouptitle={"text": ("traffic / MB", "saturation / ms")[column]},
+                hoverinfo="skip",
+                row=1,
+                col=column + 1,
+            )
+        figure.add_scatter(
+            x=points[:, 0],
+            y=points[:, 1],
+            mode="markers",
+            marker={"size": 3.5, "color": "#1d2733"},
+            text=_of_routers(links, len(points), column),
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
+            row=1,
+            col=column + 1,
+        )
+    for column in (1, 2):
+        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    figure.update_layout(height=600, margin={"l": 10, "r": 10, "t": 40, "b": 10})
+    figure.update_layout(legend={"orientation": "v", "x": 1.0, "y": 1.0, "xanchor": "left", "yanchor": "top"})
+    return figure
+
+
+def _shades(values: Values, largest: float) -> npt.NDArray[np.int_]:
+    """Which colour each value has; the first is for zero alone."""
+    last = len(_HEAT) - 1
+    if largest <= 0:
+        return np.zeros(len(values), dtype=int)
+    below = np.log(np.maximum(values, 1e-300) / largest) / np.log(_STEP)  # zero at the largest, and negative
+    shade: npt.NDArray[np.int_] = (last + np.ceil(below - 1e-9)).astype(int).clip(1, last)
+    return np.where(values > 0, shade, 0)
+
+
+def _of_routers(links: Sequence[Link], count: int, column: int) -> list[str]:
+    """What goes out of each router, in words."""
+    found = np.zeros(count)
+    for link in links:
+        if link.kind != "terminal" and link.source < count:
+            found[link.source] += link.saturated_s * 1e3 if column else link.bytes / 1e6
+    unit = "ms of saturation on links" if column else "MB sent on links"
+    return [f"router {number}: {value:.4g} {unit} to routers" for number, value in enumerate(found)]

@@ -1,0 +1,128 @@
+"""Simulated runs in folders: what ran, and what it found, in JSON and Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import CorruptDataError, ExistsError, NotFoundError
+from thalweg.simulator.outcome import Application, Distribution, Link, Outcome
+from thalweg.simulator.scenario import Scenario
+
+_OUTCOME, _RANKS, _LINKS = "outcome.json", "ranks.parquet", "links.parquet"
+_FORMAT = 1
+#: Columns of ``ranks.parquet``, which has a row for each rank.
+_OF_RANKS = ("communication_s", "io_s", "compute_s")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A simulated run.
+
+    Attributes
+    ----------
+    name : str
+        What it is called beside others, such as ``workload1-rand-par``.
+    scenario : dict
+        What ran, as a file would say it.
+    outcome : Outcome
+        What it found.
+    """
+
+    name: str
+    scenario: dict[str, Any]
+    outcome: Outcome
+
+    @classmethod
+    def of(cls, name: str, scenario: Scenario, outcome: Outcome) -> Run:
+        """Return a run of `scenario`."""
+        return cls(name, scenario.model_dump(mode="json", exclude_none=True), outcome)
+
+
+def free(folder: Path) -> Path:
+    """Return `folder`, which no run has been written to yet.
+
+    Raises
+    ------
+    ExistsError
+        When there is one.
+    """
+    if (folder / _OUTCOME).exists():
+        raise ExistsError(f"simulator: {folder} has a run already; remove it, or name another folder")
+    return folder
+
+
+def save(run: Run, folder: Path) -> Path:
+    """Write a run to `folder`, which is made: ``outcome.json``, ``ranks.parquet``, ``links.parquet``.
+
+    Raises
+    ------
+    ExistsError
+        When a run is there already.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    free(folder).mkdir(parents=True, exist_ok=True)
+    outcome = run.outcome
+    ranks: dict[str, list[Any]] = {name: [] for name in ("application", "rank", *_OF_RANKS)}
+    for number, application in enumerate(outcome.applications):
+        count = len(application.communication_s)
+        ranks["application"] += [number] * count
+        ranks["rank"] += range(count)
+        for column in _OF_RANKS:
+            ranks[column] += getattr(application, column)
+    links = {field.name: [getattr(link, field.name) for link in outcome.links] for field in fields(Link)}
+    pq.write_table(pa.table(ranks), folder / _RANKS)
+    pq.write_table(pa.table(links), folder / _LINKS)
+    told = _without(asdict(outcome), ("links",))
+    told["applications"] = [_without(application, _OF_RANKS) for application in told["applications"]]
+    content = {"format": _FORMAT, "name": run.name, "scenario": run.scenario, "outcome": told}
+    (folder / _OUTCOME).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return folder
+
+
+def load(folder: Path) -> Run:
+    """Return the run that was written to `folder`.
+
+    Raises
+    ------
+    NotFoundError
+        When there is none.
+    CorruptDataError
+        When its files are not of the documented format.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not (folder / _OUTCOME).is_file():
+        raise NotFoundError(f"simulator: there is no run in {folder}; `thalweg sim run SCENARIO --out {folder}` makes one")
+    try:
+        content = json.loads((folder / _OUTCOME).read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise CorruptDataError(f"simulator: {folder / _OUTCOME} has format {content['format']}; known is {_FORMAT}")
+        ranks = pq.read_table(folder / _RANKS).to_pydict()
+        links = pq.read_table(folder / _LINKS).to_pylist()
+        return Run(content["name"], content["scenario"], _outcome(content["outcome"], ranks, links))
+    except (KeyError, TypeError, ValueError, OSError, pa.ArrowException) as error:
+        raise CorruptDataError(f"simulator: {folder} holds no whole run: {error}") from error
+
+
+def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterable[dict[str, Any]]) -> Outcome:
+    applications = []
+    for number, application in enumerate(told.pop("applications")):
+        mine = [place for place, of in enumerate(ranks["application"]) if of == number]
+        columns = {column: [ranks[column][place] for place in mine] for column in _OF_RANKS}
+        latency = Distribution(**application.pop("message_latency"))
+        applications.append(Application(**application, **columns, message_latency=latency))
+    latency = Distribution(**told.pop("packet_latency"))
+    return Outcome(
+        **told, packet_latency=latency, links=[Link(**link) for link in links], applications=applications
+    )
+
+
+def _without(content: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name not in set(names)}

@@ -1,0 +1,113 @@
+"""Several scenarios: side by side on the machine's cores, or with values put into one."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from thalweg.errors import InvalidError
+from thalweg.simulator.outcome import Outcome
+from thalweg.simulator.running import simulate
+from thalweg.simulator.scenario import Scenario
+
+#: Hears a run's name, its simulated time in seconds, and how many packets have arrived.
+TellOf = Callable[[str, float, int], None]
+
+
+class _Stopped(Exception):
+    """Another run failed, or the caller was interrupted."""
+
+
+def simulate_all(
+    scenarios: Mapping[str, Scenario], parallel: int = 1, *, tell: TellOf | None = None
+) -> Iterator[tuple[str, Outcome]]:
+    """Run scenarios, `parallel` at a time, each on a thread; yield name and outcome of each as it ends.
+
+    What fails stops the others and is raised, and so does Ctrl-C.
+
+    Parameters
+    ----------
+    scenarios : mapping of str to Scenario
+        By the names under which they are told.
+    parallel : int
+        At most so many at a time; outcomes do not depend on it.
+    tell : callable, optional
+        Called from the threads about once a second for each run.
+    """
+    stop = threading.Event()
+
+    def one(name: str) -> tuple[str, Outcome]:
+        def hear(simulated_s: float, packets: int) -> None:
+            if stop.is_set():
+                raise _Stopped
+            if tell is not None:
+                tell(name, simulated_s, packets)
+
+        if stop.is_set():
+            raise _Stopped
+        return name, simulate(scenarios[name], tell=hear)
+
+    with ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="simulation") as pool:
+        left: set[Future[tuple[str, Outcome]]] = {pool.submit(one, name) for name in scenarios}
+        try:
+            while left:
+                done, left = wait(left, return_when=FIRST_COMPLETED)
+                for ended in done:
+                    yield ended.result()
+        finally:
+            stop.set()
+
+
+def combinations(content: Mapping[str, Any], values: Sequence[tuple[str, Sequence[Any]]]) -> dict[str, dict[str, Any]]:
+    """Return a scenario's content with each combination of values, by names such as ``routing=par,seed=2``.
+
+    Parameters
+    ----------
+    content : mapping
+        The scenario, as a file has it.
+    values : sequence of (key, values)
+        Keys with dots between the tables, such as ``network.routing``, or with a number in a list: ``application.0.nodes``.
+
+    Raises
+    ------
+    InvalidError
+        For a key whose table is not there, or that is given twice.
+    """
+    keys = [key for key, _ in values]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise InvalidError(f"sweep: {key} is given twice; give all its values at once")
+    found = {}
+    for chosen in itertools.product(*(each for _, each in values)):
+        one = _copied(content)
+        for key, value in zip(keys, chosen, strict=True):
+            _put(one, key, value)
+        name = ",".join(f"{key.rpartition('.')[2]}={value}" for key, value in zip(keys, chosen, strict=True))
+        found[name] = one
+    return found
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _copied(inner) for name, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _put(content: dict[str, Any], key: str, value: Any) -> None:
+    *tables, last = key.split(".")
+    place: Any = content
+    for step, name in enumerate(tables):
+        if isinstance(place, list) and name.isdecimal() and int(name) < len(place):
+            place = place[int(name)]
+        elif isinstance(place, dict):
+            place = place.setdefault(name, {})
+        else:
+            place = None
+        if not isinstance(place, (dict, list)):
+            raise InvalidError(f"sweep: {key}: there is no table {'.'.join(tables[: step + 1])} in the scenario")
+    if not isinstance(place, dict):
+        raise InvalidError(f"sweep: {key}: {'.'.join(tables)} is a list; name one of its entries by number: {tables[-1]}.0.{last}")
+    place[last] = value
