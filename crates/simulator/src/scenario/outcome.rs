@@ -1,6 +1,7 @@
 //! A scenario from its description to its outcome.
 
-use super::machine::{ApplicationResult, Machine, Settings};
+use super::application::ApplicationResult;
+use super::machine::{Machine, Settings};
 use crate::engine::Picos;
 use crate::mpi::Protocol;
 use crate::network::routing::Routing;

@@ -1,8 +1,8 @@
 //! What burst buffers do for ranks: requests, units of data, and the word that all is done.
 
-use super::machine::{
-    who, Application, Envelope, Machine, COMMITTED, CONTROL_BYTES, RANK_BITS, TIMER_SHIFT, UNIT_BITS,
-};
+use super::application::Application;
+use super::envelope::{who, Envelope, COMMITTED, CONTROL_BYTES, RANK_BITS, TIMER_SHIFT, UNIT_BITS};
+use super::machine::Machine;
 use super::placement::{burst_buffer_of, terminal_of};
 use crate::engine::Picos;
 use crate::network::Order;
