@@ -23,7 +23,9 @@ pub mod simulator {
     pub use thalweg_simulator::engine::Picos;
     pub use thalweg_simulator::network::routing::Routing;
     pub use thalweg_simulator::network::{Histogram, LinkKind};
-    pub use thalweg_simulator::scenario::{parse_nodes, run, ApplicationResult, Outcome, Scenario, Work};
+    pub use thalweg_simulator::scenario::{
+        description, parse_nodes, run, ApplicationResult, Model, Nodes, Outcome, Policy, Scenario, Work,
+    };
     pub use thalweg_simulator::workload::applications::Application;
     pub use thalweg_simulator::workload::synthetic::{Gaps, Pattern, Synthetic};
 }

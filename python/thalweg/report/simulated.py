@@ -137,6 +137,10 @@ def _of_links(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
         yield f"Saturation of {kind} links", "How long packets waited for room behind a link.", charts.cumulative(
             saturated, "saturation / ms"
         )
+    for run in runs[:_MAPS_MOST]:
+        timeline = run.outcome.timeline
+        moved = [(kind, np.array(getattr(timeline, f"{kind}_bytes"), dtype=float)) for kind in ("terminal", *_KINDS)]
+        yield f"{run.name}: traffic over time", "What routers sent.", charts.traffic_over_time(moved, timeline.interval_s)
     between = [link for run in runs for link in run.outcome.links if link.kind != "terminal"]
     largest = max((link.bytes for link in between), default=0), max((link.saturated_s for link in between), default=0.0)
     for run in runs[:_MAPS_MOST]:

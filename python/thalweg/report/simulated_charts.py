@@ -41,8 +41,9 @@ class Box:
 
     @classmethod
     def of_distribution(cls, found: Distribution) -> Box:
-        """Return that of a distribution in seconds."""
-        return cls(getattr(found, "min_s", found.p25_s), found.p25_s, found.median_s, found.p75_s, found.max_s, found.mean_s)
+        """Return that of a distribution in seconds; the least is that of its shortest bucket."""
+        least = found.buckets[0][0] if found.buckets else 0.0
+        return cls(least, found.p25_s, found.median_s, found.p75_s, found.max_s, found.mean_s)
 
     def scaled(self, factor: float) -> Box:
         """Return it in another unit."""

@@ -25,9 +25,9 @@ def positions(network: Mapping[str, Any], routers: int) -> Points:
         How many there are.
     """
     topology = network.get("topology", "dragonfly")
-    if topology == "torus" and network.get("dimensions"):
-        return _grid(network["dimensions"])
-    groups = network.get("groups") or (33 if routers == 264 else None)
+    if topology == "torus" and network.get("extents"):
+        return _grid(network["extents"])
+    groups = network.get("groups") or (33 if topology == "dragonfly" and routers == 264 else None)
     if groups and routers % groups == 0 and routers > groups:
         return _rings(groups, routers // groups)
     return _ring(routers)

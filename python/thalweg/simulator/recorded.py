@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import CorruptDataError, ExistsError, NotFoundError
-from thalweg.simulator.outcome import Application, Distribution, Link, Outcome
+from thalweg.simulator.outcome import Application, Distribution, Link, Outcome, Timeline
 from thalweg.simulator.scenario import Scenario
 
 _OUTCOME, _RANKS, _LINKS = "outcome.json", "ranks.parquet", "links.parquet"
@@ -39,7 +39,7 @@ class Run:
     @classmethod
     def of(cls, name: str, scenario: Scenario, outcome: Outcome) -> Run:
         """Return a run of `scenario`."""
-        return cls(name, scenario.model_dump(mode="json", exclude_none=True), outcome)
+        return cls(name, scenario.model_dump(mode="json", exclude_none=True, by_alias=True), outcome)
 
 
 def free(folder: Path) -> Path:
@@ -116,12 +116,21 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
     for number, application in enumerate(told.pop("applications")):
         mine = [place for place, of in enumerate(ranks["application"]) if of == number]
         columns = {column: [ranks[column][place] for place in mine] for column in _OF_RANKS}
-        latency = Distribution(**application.pop("message_latency"))
+        latency = _distribution(application.pop("message_latency"))
         applications.append(Application(**application, **columns, message_latency=latency))
-    latency = Distribution(**told.pop("packet_latency"))
+    latency, timeline = _distribution(told.pop("packet_latency")), Timeline(**told.pop("timeline"))
     return Outcome(
-        **told, packet_latency=latency, links=[Link(**link) for link in links], applications=applications
+        **told,
+        packet_latency=latency,
+        timeline=timeline,
+        links=[Link(**link) for link in links],
+        applications=applications,
     )
+
+
+def _distribution(told: dict[str, Any]) -> Distribution:
+    buckets = [(longest_s, count) for longest_s, count in told.pop("buckets")]
+    return Distribution(**told, buckets=buckets)
 
 
 def _without(content: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -1,22 +1,30 @@
 //! A scenario from its description to its outcome.
 
-use super::machine::{ApplicationResult, Machine, Settings};
+use super::application::ApplicationResult;
+use super::machine::{Machine, Settings};
+use super::model::Model;
+use super::placement::Layout;
+use super::placing::{place, Nodes};
 use crate::engine::Picos;
-use crate::mpi::Protocol;
-use crate::network::routing::Routing;
-use crate::network::topology::Dragonfly;
-use crate::network::{Counters, Link, Network, Parameters};
+use crate::network::topology::Topology;
+use crate::network::{self, Findings, Network, Parameters};
 use crate::workload::applications::{Application, RANKS};
-use crate::workload::synthetic::{self, Synthetic};
-use thalweg_foundation::{Error, Kind, Result};
+use crate::workload::synthetic::{Senders, Synthetic};
+use thalweg_foundation::Result;
 
-/// What the paper's machine is to do, by the rules of the published artifact.
+/// What a machine is to do, and by whose rules.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// How packets find their way.
-    pub routing: Routing,
+    /// Whose rules hold.
+    pub model: Model,
+    /// How the machine is joined.
+    pub topology: Topology,
+    /// Its network: the model's parameters, or others.
+    pub parameters: Parameters,
     /// From which everything random follows.
     pub seed: u64,
+    /// How many threads may work on it; the outcome does not depend on that.
+    pub threads: usize,
     /// What runs on it.
     pub work: Work,
 }
@@ -27,18 +35,14 @@ pub enum Work {
     /// Synthetic traffic of all terminals.
     Synthetic(Synthetic),
     /// Applications, each with the compute nodes of its ranks.
-    Applications(Vec<(Application, Vec<u32>)>),
+    Applications(Vec<(Application, Nodes)>),
 }
 
 /// What a run found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// When the last thing happened.
-    pub end: Picos,
-    /// What the network counted.
-    pub counters: Counters,
-    /// What went over each link from a router.
-    pub links: Vec<Link>,
+    /// What the network found.
+    pub network: Findings,
     /// What each application did; empty for synthetic traffic.
     pub applications: Vec<ApplicationResult>,
 }
@@ -48,39 +52,37 @@ pub struct Outcome {
 /// # Errors
 /// `Invalid` for what cannot be run, or deadlocks, with names; `Interrupted` when `goes_on` said no.
 pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Result<Outcome> {
-    let Scenario { routing, seed, work } = scenario;
-    let parameters = Parameters::artifact(*routing);
+    let Scenario { model, topology, parameters, seed, threads, work } = scenario;
     match work {
         Work::Synthetic(traffic) => {
-            let mut network = Network::new(Dragonfly::paper(), parameters, 1, *seed)?;
-            synthetic::run(*traffic, &mut network, *seed, goes_on)?;
-            Ok(outcome(&network, Vec::new()))
+            traffic.check(topology)?;
+            let (parts, ahead) = Network::divided(topology.clone(), *parameters, 1, *seed)?;
+            let mut sides: Vec<_> =
+                parts.into_iter().map(|part| Senders::start(*traffic, part, *seed)).collect();
+            network::run(&mut sides, *threads, ahead, goes_on)?;
+            let network = Findings::of(sides.iter().map(Senders::network), *threads);
+            Ok(Outcome { network, applications: Vec::new() })
         }
         Work::Applications(applications) => {
-            let mut placed = Vec::new();
-            for (application, nodes) in applications {
-                if nodes.len() != RANKS as usize {
-                    let detail = format!(
-                        "{} nodes for an application of {RANKS} ranks; each rank needs one",
-                        nodes.len()
-                    );
-                    return Err(Error::new(Kind::Invalid, "scenario: placement", detail));
-                }
-                placed.push((nodes.clone(), (0..RANKS).map(|rank| application.program(rank)).collect()));
-            }
-            let settings = Settings { parameters, protocol: Protocol::ARTIFACT, seed: *seed };
+            let wishes: Vec<_> = applications
+                .iter()
+                .map(|(application, nodes)| (application.name().to_owned(), RANKS, nodes.clone()))
+                .collect();
+            let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
+            let programs =
+                |application: &Application| (0..RANKS).map(|rank| application.program(rank)).collect();
+            let placed = placed.into_iter().zip(applications);
+            let placed = placed.map(|(nodes, (application, _))| (nodes, programs(application))).collect();
+            let settings = Settings {
+                topology: topology.clone(),
+                parameters: *parameters,
+                protocol: model.protocol(),
+                seed: *seed,
+                threads: *threads,
+            };
             let mut machine = Machine::new(settings, placed)?;
-            let results = machine.run(goes_on)?;
-            Ok(outcome(machine.network(), results))
+            let applications = machine.run(goes_on)?;
+            Ok(Outcome { network: machine.findings(), applications })
         }
-    }
-}
-
-fn outcome(network: &Network, applications: Vec<ApplicationResult>) -> Outcome {
-    Outcome {
-        end: network.now(),
-        counters: network.counters().clone(),
-        links: network.links().collect(),
-        applications,
     }
 }

@@ -1,0 +1,60 @@
+//! What messages between nodes mean, and what timers are for.
+
+use super::partition::Partition;
+use crate::engine::Picos;
+use crate::network::{Order, Wants};
+use crate::workload::operation::Tag;
+
+/// What a message means.
+#[derive(Clone, Copy, Debug)]
+pub enum Envelope {
+    /// Between ranks of an application. A blocking send has no request.
+    Rank { application: u16, from: u32, to: u32, tag: Tag, request: Option<u32> },
+    /// From a rank to its server: a request.
+    Ask { client: u64, bytes: u64, writes: bool },
+    /// From a server: asks for a unit of a job, which has so many bytes.
+    Pull { job: u32, unit: u64, bytes: u64 },
+    /// A unit of a job.
+    Data { job: u32, unit: u64 },
+    /// From a server: the job is done.
+    Done { client: u64 },
+}
+
+/// Sizes of messages to and from servers that carry no data.
+pub(super) const CONTROL_BYTES: u64 = 128;
+
+/// Timers, in the upper bits of their cookies: a rank has computed; a device is done with a unit.
+pub(super) const COMPUTED: u64 = 0;
+pub(super) const COMMITTED: u64 = 1;
+pub(super) const TIMER_SHIFT: u32 = 56;
+/// In the number of a client, and of a rank in a timer: bits of the rank below the application.
+pub(super) const RANK_BITS: u32 = 24;
+/// In the timer of a device: bits of the unit below the job.
+pub(super) const UNIT_BITS: u32 = 28;
+
+impl Partition {
+    /// Hands a message to the network.
+    pub(super) fn post(
+        &mut self,
+        application: usize,
+        from: u32,
+        to: u32,
+        bytes: u64,
+        envelope: Envelope,
+        delay: Picos,
+    ) {
+        let wants = Wants { made: false, sent: matches!(envelope, Envelope::Rank { .. }), delivered: true };
+        let order = Order { from, to, bytes, application: application as u8, content: envelope, wants };
+        self.network.send_after(delay, order);
+    }
+}
+
+/// A rank as a client of the storage.
+pub(super) fn client(application: usize, rank: usize) -> u64 {
+    (application as u64) << RANK_BITS | rank as u64
+}
+
+/// The application and the rank of a client.
+pub(super) fn who(client: u64) -> (usize, usize) {
+    ((client >> RANK_BITS) as usize, (client & ((1 << RANK_BITS) - 1)) as usize)
+}

@@ -1,0 +1,80 @@
+//! What the network tells, and whom that lets go on.
+
+use super::envelope::{who, Envelope, COMPUTED, TIMER_SHIFT, UNIT_BITS};
+use super::partition::Partition;
+use super::rank::Waits;
+use crate::mpi::Arrived;
+use crate::network::{Notice, Order};
+use thalweg_foundation::Result;
+
+impl Partition {
+    pub(super) fn hear(&mut self, notice: Notice<Envelope>) -> Result<()> {
+        match notice {
+            Notice::Made(_) => Ok(()),
+            Notice::Sent(order) => match order.content {
+                Envelope::Rank { application, from, to, request, .. } => {
+                    let state = &mut self.applications[usize::from(application)].ranks[from as usize];
+                    let goes_on = match request {
+                        Some(request) => state.complete(request),
+                        None => state.waits == Waits::Send(to),
+                    };
+                    self.resume_if(goes_on, usize::from(application), from as usize)
+                }
+                _ => Ok(()),
+            },
+            Notice::Delivered(order) => self.arrive(order),
+            Notice::Timer(cookie) => self.timer(cookie),
+        }
+    }
+
+    fn arrive(&mut self, order: Order<Envelope>) -> Result<()> {
+        match order.content {
+            Envelope::Rank { application, from, to, tag, .. } => {
+                let (application, to) = (usize::from(application), to as usize);
+                let state = &mut self.applications[application].ranks[to];
+                let Some(posted) = state.matching.arrive(Arrived { from, tag }) else { return Ok(()) };
+                let goes_on = match posted.request {
+                    Some(request) => state.complete(request),
+                    None => state.waits == Waits::Receive,
+                };
+                self.resume_if(goes_on, application, to)
+            }
+            Envelope::Ask { client, bytes, writes } => {
+                self.asked(client, bytes, writes);
+                Ok(())
+            }
+            Envelope::Pull { job, unit, bytes } => {
+                self.pulled(job, unit, bytes, order);
+                Ok(())
+            }
+            Envelope::Data { job, unit } => {
+                self.arrived(job, unit);
+                Ok(())
+            }
+            Envelope::Done { client } => {
+                let (application, rank) = who(client);
+                let waits = self.applications[application].ranks[rank].waits == Waits::Storage;
+                self.resume_if(waits, application, rank)
+            }
+        }
+    }
+
+    fn timer(&mut self, cookie: u64) -> Result<()> {
+        let rest = cookie & ((1 << TIMER_SHIFT) - 1);
+        if cookie >> TIMER_SHIFT == COMPUTED {
+            let (application, rank) = who(rest);
+            return self.resume_if(true, application, rank);
+        }
+        self.worked((rest >> UNIT_BITS) as u32, rest & ((1 << UNIT_BITS) - 1));
+        Ok(())
+    }
+
+    fn resume_if(&mut self, goes_on: bool, application: usize, rank: usize) -> Result<()> {
+        if goes_on {
+            let now = self.network.now();
+            self.applications[application].ranks[rank].resume(now);
+            self.advance(application, rank)?;
+        }
+        Ok(())
+    }
+}
