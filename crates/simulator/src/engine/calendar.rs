@@ -4,6 +4,7 @@
 //! Calendar queues, CACM 31 (1988); days have a fixed length here, because link delays are known.
 
 use super::Picos;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -49,6 +50,8 @@ pub struct Calendar {
     /// What happens a year from now or later.
     beyond: BinaryHeap<Reverse<Event>>,
     len: usize,
+    /// When the next event happens, as far as that has been looked up since one was taken; `NEVER`: there is none.
+    next: Cell<Option<Picos>>,
 }
 
 impl Default for Calendar {
@@ -69,6 +72,7 @@ impl Calendar {
             open: Vec::with_capacity(64),
             beyond: BinaryHeap::new(),
             len: 0,
+            next: Cell::new(Some(Picos::NEVER)),
         }
     }
 
@@ -88,6 +92,9 @@ impl Calendar {
         let day = event.at.0 >> DAY_BITS;
         debug_assert!(day >= self.today, "an event at {} in the past", event.at);
         self.len += 1;
+        if let Some(next) = self.next.get_mut() {
+            *next = event.at.min(*next);
+        }
         if day <= self.today {
             let place = self.open.partition_point(|other| *other > event);
             self.open.insert(place, event);
@@ -115,7 +122,17 @@ impl Calendar {
     }
 
     /// When the next event happens; `None` when there is none. Events may still be added before it.
+    #[inline]
     pub fn next_at(&self) -> Option<Picos> {
+        let next = self.next.get().unwrap_or_else(|| {
+            let found = self.look_up().unwrap_or(Picos::NEVER);
+            self.next.set(Some(found));
+            found
+        });
+        Some(next).filter(|next| *next < Picos::NEVER)
+    }
+
+    fn look_up(&self) -> Option<Picos> {
         if let Some(event) = self.open.last() {
             return Some(event.at);
         }
@@ -141,12 +158,13 @@ impl Calendar {
     /// Takes the next event if it happens before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Picos) -> Option<Event> {
-        if self.open.is_empty() && !self.turn(end) {
+        if self.next.get().is_some_and(|next| next >= end) || self.open.is_empty() && !self.turn(end) {
             return None;
         }
-        let next = self.open.pop_if(|event| event.at < end)?;
+        let taken = self.open.pop_if(|event| event.at < end)?;
+        self.next.set(self.open.last().map(|event| event.at));
         self.len -= 1;
-        Some(next)
+        Some(taken)
     }
 
     /// Opens the next day that holds events; false when none does that begins before `end`.
