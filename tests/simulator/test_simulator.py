@@ -191,7 +191,7 @@ def test_synthetic_traffic_agrees_with_the_published_model() -> None:
 def test_the_command_writes_rows(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text('[synthetic]\npattern = "shift"\nmessage_bytes = 100\nmean_gap_ns = 10.0\nmessages = 1\n')
-    done = thalweg("sim", "run", str(file), "--model", "mfnetsim-artifact", "--json", "-")
+    done = thalweg("sim", "run", str(file), "--model", "mfnetsim-artifact", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert {"application": "network", "quantity": "packets", "value": 1056} in rows

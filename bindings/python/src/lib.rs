@@ -51,6 +51,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::simulate_hold, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_synthetic, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_applications, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::parse_nodes, module)?)?;

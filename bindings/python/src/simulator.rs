@@ -48,6 +48,12 @@ pub enum Place {
 /// An application as Python names it: its name, its options, none where they are its own, and the nodes of its ranks.
 type Placed = (String, Option<u32>, Option<bool>, Place);
 
+/// So many events through the queue of events alone, with `pending` of them waiting; the simulated time in seconds.
+#[pyfunction]
+pub fn simulate_hold(py: Python<'_>, events: u64, pending: u32) -> f64 {
+    py.detach(|| thalweg::simulator::hold(events, pending)).nanos() * 1e-9
+}
+
 /// The node lists of a file's text: one application a line.
 #[pyfunction]
 pub fn parse_nodes(text: &str) -> PyResult<Vec<Vec<u32>>> {

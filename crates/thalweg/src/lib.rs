@@ -20,7 +20,7 @@ mod relayout;
 
 /// Machines that are not there.
 pub mod simulator {
-    pub use thalweg_simulator::engine::Picos;
+    pub use thalweg_simulator::engine::{hold, Picos};
     pub use thalweg_simulator::network::routing::Routing;
     pub use thalweg_simulator::network::{Histogram, LinkKind};
     pub use thalweg_simulator::scenario::{

@@ -9,6 +9,7 @@ import typer
 
 from thalweg.cli.bench_ensemble import ensemble
 from thalweg.cli.bench_relayout import relayout
+from thalweg.cli.bench_sim import sim
 from thalweg.cli.bench_staging import staging
 from thalweg.cli.bench_stream import stream
 from thalweg.cli.outcome import FAILED, command
@@ -30,6 +31,7 @@ def register(app: typer.Typer) -> None:
     group.command("staging")(staging)
     group.command("stream")(stream)
     group.command("ensemble")(ensemble)
+    group.command("sim")(sim)
     app.add_typer(group, name="bench")
 
 

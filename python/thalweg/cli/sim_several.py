@@ -27,7 +27,9 @@ def sweep(
     scenarios: Annotated[list[Path], typer.Argument(help="Scenarios, TOML or JSON files.", show_default=False)],
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE,VALUE,…", help="Values for a key, such as `network.routing=minimal,par`."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE,VALUE,…", help="Values for a key, such as `network.routing=minimal,par`."
+        ),
     ] = None,
     parallel: ParallelOption = None,
     out: Annotated[Path | None, typer.Option("--out", help="A folder for all runs and their report.")] = None,
@@ -39,7 +41,7 @@ def sweep(
 
     Examples:
 
-        thalweg sim sweep examples/scenarios/uniform-random.toml --set network.routing=minimal,valiant,par --set seed=1,2,3
+        thalweg sim sweep uniform-random.toml --set network.routing=minimal,valiant,par --set seed=1,2,3
 
         thalweg sim sweep examples/scenarios/milc-*.toml examples/scenarios/workload1-*.toml --parallel 2 --out milc
     """
@@ -59,7 +61,8 @@ def sweep(
         for name, outcome in simulate_all(wanted, parallel or os.cpu_count() or 1, tell=tell):
             runs.append(Run.of(name, wanted[name], outcome))
             save(runs[-1], folder / name)
-            output.line(f"{len(runs)} of {len(wanted)}: {name}, {outcome.packets:,} packets in {outcome.cpu_s:.1f} s of processor time")
+            took = f"{outcome.packets:,} packets in {outcome.cpu_s:.1f} s of processor time"
+            output.line(f"{len(runs)} of {len(wanted)}: {name}, {took}")
     runs.sort(key=lambda run: list(wanted).index(run.name))
     shown(runs, folder / "report.html", output)
 
@@ -92,7 +95,9 @@ def compare(
         raise InvalidError(f"sim compare: one run was given, {names[0]}; expected two or more")
     for name in names:
         if names.count(name) > 1:
-            raise InvalidError(f"sim compare: two runs are called {name}; give runs of different scenarios, or with other values")
+            raise InvalidError(
+                f"sim compare: two runs are called {name}; give runs of different scenarios, or with other values"
+            )
     shown(runs, out, output)
 
 
@@ -100,13 +105,13 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
     """Print what runs found, write their report, and the rows for programs."""
     from thalweg.report.simulated import interference, write_simulated
 
-    rows = [{"scenario": run.name, **row} for run in runs for row in run.outcome.rows()]
+    several = len(runs) > 1
+    rows = [({"scenario": run.name} if several else {}) | row for run in runs for row in run.outcome.rows()]
     beside = interference(runs)
-    if len(runs) == 1:
-        columns = ["application", "quantity", "value"]
-        output.table(runs[0].name, columns, [[row[name] for name in columns] for row in rows])
-    else:
+    if several:
         _side_by_side(runs, output)
+    else:
+        output.table(runs[0].name, ["application", "quantity", "value"], [list(row.values()) for row in rows])
     if beside:
         output.table("beside the same application alone", list(beside[0]), [list(row.values()) for row in beside])
     write_simulated(runs, page)

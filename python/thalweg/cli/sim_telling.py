@@ -29,7 +29,9 @@ def telling() -> Iterator[TellOf]:
             running[name] = (now, simulated_s, packets)
             for ended in [other for other, (heard, _, _) in running.items() if now - heard > 10]:
                 del running[ended]
-            parts = [f"{name}: {s * 1e3:.3f} ms simulated, {count:,} packets" for name, (_, s, count) in running.items()]
+            parts = [
+                f"{name}: {s * 1e3:.3f} ms simulated, {count:,} packets" for name, (_, s, count) in running.items()
+            ]
             rate = sum(count for _, _, count in running.values()) / max(now - begin, 1e-9)
             sys.stderr.write(f"\r\x1b[K{' · '.join(parts)}, {rate / 1e6:.2f} M/s")
             sys.stderr.flush()

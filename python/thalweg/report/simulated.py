@@ -37,9 +37,7 @@ def write_simulated(runs: Sequence[Run], target: Path) -> Path:
     """
     from markupsafe import Markup
 
-    shown = [
-        {"title": title, "note": note, "html": Markup(fragment(figure))} for title, note, figure in _charts(runs)
-    ]
+    shown = [{"title": title, "note": note, "html": Markup(fragment(figure))} for title, note, figure in _charts(runs)]
     tables = [_applications(runs), _network(runs)]
     beside = interference(runs)
     if beside:
@@ -128,30 +126,54 @@ _OF_RANKS: tuple[tuple[str, Callable[[Application], Sequence[float]]], ...] = (
 
 def _of_links(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
     for kind in _KINDS:
-        traffic = [(run.name, np.array([link.bytes for link in run.outcome.links if link.kind == kind]) / 1e6) for run in runs]
+        traffic = [
+            (run.name, np.array([link.bytes for link in run.outcome.links if link.kind == kind]) / 1e6) for run in runs
+        ]
         yield f"Traffic of {kind} links", "", charts.cumulative(traffic, "traffic / MB")
     for kind in _KINDS:
         saturated = [
-            (run.name, np.array([link.saturated_s for link in run.outcome.links if link.kind == kind]) * 1e3) for run in runs
+            (run.name, np.array([link.saturated_s for link in run.outcome.links if link.kind == kind]) * 1e3)
+            for run in runs
         ]
-        yield f"Saturation of {kind} links", "How long packets waited for room behind a link.", charts.cumulative(
-            saturated, "saturation / ms"
+        yield (
+            f"Saturation of {kind} links",
+            "How long packets waited for room behind a link.",
+            charts.cumulative(saturated, "saturation / ms"),
         )
     for run in runs[:_MAPS_MOST]:
         timeline = run.outcome.timeline
         moved = [(kind, np.array(getattr(timeline, f"{kind}_bytes"), dtype=float)) for kind in ("terminal", *_KINDS)]
-        yield f"{run.name}: traffic over time", "What routers sent.", charts.traffic_over_time(moved, timeline.interval_s)
+        yield (
+            f"{run.name}: traffic over time",
+            "What routers sent.",
+            charts.traffic_over_time(moved, timeline.interval_s),
+        )
     between = [link for run in runs for link in run.outcome.links if link.kind != "terminal"]
     largest = max((link.bytes for link in between), default=0), max((link.saturated_s for link in between), default=0.0)
     for run in runs[:_MAPS_MOST]:
-        routers = 1 + max((max(link.source, link.target) for link in run.outcome.links if link.kind != "terminal"), default=0)
+        routers = 1 + max(
+            (max(link.source, link.target) for link in run.outcome.links if link.kind != "terminal"), default=0
+        )
         figure = charts.link_map(run.outcome.links, positions(run.scenario.get("network", {}), routers), *largest)
         left_out = f" The first {_MAPS_MOST} of {len(runs)} runs are drawn." if len(runs) > _MAPS_MOST else ""
-        yield f"{run.name}: links on the topology", f"Hover over a router; colours are the same for all runs.{left_out}", figure
+        yield (
+            f"{run.name}: links on the topology",
+            f"Hover over a router; colours are the same for all runs.{left_out}",
+            figure,
+        )
 
 
 def _applications(runs: Sequence[Run]) -> dict[str, Any]:
-    columns = ["run", "application", "elapsed / ms", "communication / ms", "I/O / ms", "compute / ms", "messages", "bytes"]
+    columns = [
+        "run",
+        "application",
+        "elapsed / ms",
+        "communication / ms",
+        "I/O / ms",
+        "compute / ms",
+        "messages",
+        "bytes",
+    ]
     columns += [f"latency {name} / µs" for name in ("mean", "median", "p99", "max")]
     rows = []
     for run in runs:
@@ -161,10 +183,21 @@ def _applications(runs: Sequence[Run]) -> dict[str, Any]:
             latency = (found.mean_s, found.median_s, found.p99_s, found.max_s)
             counts = (each.messages_sent, each.bytes_sent)
             rows.append([run.name, each.name, *(1e3 * t for t in times), *counts, *(1e6 * t for t in latency)])
-    return {"title": "Applications (communication, I/O and compute are means over ranks)", "columns": columns, "rows": rows}
+    return {
+        "title": "Applications (communication, I/O and compute are means over ranks)",
+        "columns": columns,
+        "rows": rows,
+    }
 
 
 def _network(runs: Sequence[Run]) -> dict[str, Any]:
-    found = [(run.name, {row["quantity"]: row["value"] for row in run.outcome.rows() if row["application"] == "network"}) for run in runs]
+    found = [
+        (run.name, {row["quantity"]: row["value"] for row in run.outcome.rows() if row["application"] == "network"})
+        for run in runs
+    ]
     columns = list(dict.fromkeys(quantity for _, row in found for quantity in row))
-    return {"title": "Network", "columns": ["run", *columns], "rows": [[name, *(row.get(c) for c in columns)] for name, row in found]}
+    return {
+        "title": "Network",
+        "columns": ["run", *columns],
+        "rows": [[name, *(row.get(c) for c in columns)] for name, row in found],
+    }

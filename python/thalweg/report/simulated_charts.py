@@ -37,7 +37,8 @@ class Box:
     @classmethod
     def of(cls, values: Sequence[float]) -> Box:
         """Return that of some values."""
-        return cls(*np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist(), mean=float(np.mean(values)))
+        least, first, median, third, largest = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
+        return cls(least, first, median, third, largest, float(np.mean(values)))
 
     @classmethod
     def of_distribution(cls, found: Distribution) -> Box:
@@ -128,8 +129,8 @@ def traffic_over_time(kinds: Sequence[tuple[str, Values]], step_s: float) -> Fig
 def link_map(links: Sequence[Link], points: Values, largest_bytes: int, largest_s: float) -> Figure:
     """Links between routers on their topology, coloured by traffic and by saturation, one beside the other.
 
-    Both directions of a link are one line, with what the busier one has. Each colour stands for up to three times as much as the
-    one before; the last one ends at what is given as the largest, so that pictures of several runs can be compared.
+    Both directions of a link are one line, with what the busier one has. Each colour stands for up to three times as
+    much as the one before; the last one ends at what is given as the largest, so that pictures can be compared.
     """
     from plotly.subplots import make_subplots
 
@@ -139,9 +140,9 @@ def link_map(links: Sequence[Link], points: Values, largest_bytes: int, largest_
     for link in links:
         if link.kind == "terminal":
             continue
-        ends = (min(link.source, link.target), max(link.source, link.target))
-        before = pairs.get(ends, (0.0, 0.0))
-        pairs[ends] = (max(before[0], link.bytes / 1e6), max(before[1], link.saturated_s * 1e3))
+        pair = (min(link.source, link.target), max(link.source, link.target))
+        before = pairs.get(pair, (0.0, 0.0))
+        pairs[pair] = (max(before[0], link.bytes / 1e6), max(before[1], link.saturated_s * 1e3))
     ends = np.array(list(pairs), dtype=int).reshape(-1, 2)
     found = np.array(list(pairs.values())).reshape(-1, 2)
     for column, largest in enumerate((largest_bytes / 1e6, largest_s * 1e3)):

@@ -99,7 +99,9 @@ def load(folder: Path) -> Run:
     import pyarrow.parquet as pq
 
     if not (folder / _OUTCOME).is_file():
-        raise NotFoundError(f"simulator: there is no run in {folder}; `thalweg sim run SCENARIO --out {folder}` makes one")
+        raise NotFoundError(
+            f"simulator: there is no run in {folder}; `thalweg sim run SCENARIO --out {folder}` makes one"
+        )
     try:
         content = json.loads((folder / _OUTCOME).read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
@@ -115,7 +117,7 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
     applications = []
     for number, application in enumerate(told.pop("applications")):
         mine = [place for place, of in enumerate(ranks["application"]) if of == number]
-        columns = {column: [ranks[column][place] for place in mine] for column in _OF_RANKS}
+        columns: dict[str, Any] = {column: [ranks[column][place] for place in mine] for column in _OF_RANKS}
         latency = _distribution(application.pop("message_latency"))
         applications.append(Application(**application, **columns, message_latency=latency))
     latency, timeline = _distribution(told.pop("packet_latency")), Timeline(**told.pop("timeline"))

@@ -17,7 +17,7 @@ from thalweg.simulator.scenario import Scenario
 TellOf = Callable[[str, float, int], None]
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Another run failed, or the caller was interrupted."""
 
 
@@ -42,12 +42,12 @@ def simulate_all(
     def one(name: str) -> tuple[str, Outcome]:
         def hear(simulated_s: float, packets: int) -> None:
             if stop.is_set():
-                raise _Stopped
+                raise _StoppedError
             if tell is not None:
                 tell(name, simulated_s, packets)
 
         if stop.is_set():
-            raise _Stopped
+            raise _StoppedError
         return name, simulate(scenarios[name], tell=hear)
 
     with ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="simulation") as pool:
@@ -69,7 +69,8 @@ def combinations(content: Mapping[str, Any], values: Sequence[tuple[str, Sequenc
     content : mapping
         The scenario, as a file has it.
     values : sequence of (key, values)
-        Keys with dots between the tables, such as ``network.routing``, or with a number in a list: ``application.0.nodes``.
+        Keys with dots between the tables, such as ``network.routing``, or
+        with a number in a list: ``application.0.nodes``.
 
     Raises
     ------
@@ -109,5 +110,7 @@ def _put(content: dict[str, Any], key: str, value: Any) -> None:
         if not isinstance(place, (dict, list)):
             raise InvalidError(f"sweep: {key}: there is no table {'.'.join(tables[: step + 1])} in the scenario")
     if not isinstance(place, dict):
-        raise InvalidError(f"sweep: {key}: {'.'.join(tables)} is a list; name one of its entries by number: {tables[-1]}.0.{last}")
+        raise InvalidError(
+            f"sweep: {key}: {'.'.join(tables)} is a list; name one of its entries by number: {tables[-1]}.0.{last}"
+        )
     place[last] = value

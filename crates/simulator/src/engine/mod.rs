@@ -2,9 +2,11 @@
 
 mod barrier;
 mod calendar;
+mod hold;
 pub mod parallel;
 pub mod random;
 mod time;
 
 pub use calendar::{Calendar, Event};
+pub use hold::hold;
 pub use time::Picos;

@@ -1,0 +1,185 @@
+"""Runs in folders, sweeps and comparisons, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from command_line import thalweg
+from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
+from thalweg.report.simulated import interference, write_simulated
+from thalweg.report.topology_layout import positions
+from thalweg.simulator import Scenario, simulate
+from thalweg.simulator.recorded import Run, load, save
+from thalweg.simulator.several import combinations, simulate_all
+
+TRAFFIC = {"pattern": "uniform-random", "message_bytes": "4KiB", "mean_gap_ns": 2000, "messages": 3}
+UNIFORM = {"synthetic": TRAFFIC}
+MILC = {"name": "milc", "iterations": 1, "nodes": "mfnetsim/cont-1d-1056-300p1.conf"}
+OTHER = {"name": "milc", "iterations": 1, "nodes": "mfnetsim/cont-1d-1056-300p2.conf"}
+
+
+def ran(name, content):
+    scenario = Scenario.load(content)
+    return Run.of(name, scenario, simulate(scenario))
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return ran("alone", {"application": [MILC]})
+
+
+@pytest.fixture(scope="module")
+def together():
+    return ran("together", {"application": [MILC, OTHER]})
+
+
+def test_a_run_is_the_same_when_it_comes_from_its_folder(together, tmp_path):
+    found = load(save(together, tmp_path / "run"))
+    assert found == together
+    assert Scenario.load(found.scenario).network.routing == "minimal"
+
+
+def test_a_folder_has_one_run(alone, tmp_path):
+    save(alone, tmp_path / "run")
+    with pytest.raises(ExistsError, match="has a run already"):
+        save(alone, tmp_path / "run")
+    with pytest.raises(NotFoundError, match="there is no run in"):
+        load(tmp_path)
+    (tmp_path / "run/links.parquet").write_bytes(b"none")
+    with pytest.raises(CorruptDataError, match="holds no whole run"):
+        load(tmp_path / "run")
+
+
+def test_scenarios_side_by_side_give_what_they_give_alone():
+    wanted = {f"{seed}": Scenario.load({**UNIFORM, "seed": seed}) for seed in range(1, 4)}
+    found = dict(simulate_all(wanted, 2))
+    assert {name: outcome.events for name, outcome in found.items()} == {
+        name: simulate(scenario).events for name, scenario in wanted.items()
+    }
+
+
+def test_a_run_that_fails_stops_the_others():
+    endless = Scenario.load({"synthetic": {**TRAFFIC, "messages": 1_000_000}})
+    wrong = Scenario.load({"application": [{**MILC, "nodes": [1, 1]}]})
+    with pytest.raises(InvalidError, match="nodes"):
+        list(simulate_all({"endless": endless, "wrong": wrong}, 2))
+
+
+def test_every_combination_of_values_has_a_name():
+    found = combinations({"network": {"routing": "minimal"}}, [("network.routing", ["par", "ugal"]), ("seed", [1, 2])])
+    assert list(found) == ["routing=par,seed=1", "routing=par,seed=2", "routing=ugal,seed=1", "routing=ugal,seed=2"]
+    assert found["routing=ugal,seed=2"] == {"network": {"routing": "ugal"}, "seed": 2}
+    content = {"application": [{"name": "milc"}]}
+    assert (
+        combinations(content, [("application.0.iterations", [7])])["iterations=7"]["application"][0]["iterations"] == 7
+    )
+    assert content == {"application": [{"name": "milc"}]}
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("application.routing", "application is a list; name one of its entries by number: application.0.routing"),
+        ("application.3.nodes", "there is no table application.3 in the scenario"),
+        ("seed.more", "there is no table seed in the scenario"),
+    ],
+)
+def test_values_for_what_is_not_there_are_refused(key, message):
+    with pytest.raises(InvalidError, match=message):
+        combinations({"seed": 1, "application": [{}]}, [(key, [1])])
+
+
+def test_what_shares_a_machine_is_put_beside_itself_alone(alone, together):
+    (row,) = interference([alone, together])
+    assert (row["run"], row["application"], row["alone"]) == ("together", "milc", "alone")
+    shared, own = together.outcome.applications[0], alone.outcome.applications[0]
+    assert row["elapsed"] == pytest.approx(shared.elapsed_s / own.elapsed_s)
+    assert row["maximum latency"] == pytest.approx(shared.message_latency.max_s / own.message_latency.max_s)
+    assert row["I/O"] is None, "there was none"
+    assert interference([replace(alone, scenario={**alone.scenario, "seed": 2}), together]) == []
+
+
+def test_the_page_has_all_charts(alone, together, tmp_path):
+    page = write_simulated([alone, together, ran("uniform", UNIFORM)], tmp_path / "page.html").read_text()
+    for title in (
+        "milc: message latency",
+        "milc: communication time of its ranks",
+        "Traffic of local links",
+        "Saturation of global links",
+        "together: traffic over time",
+        "uniform: links on the topology",
+        "Beside the same application alone",
+    ):
+        assert title in page
+    assert "I/O time of its ranks" not in page, "nobody did any"
+
+
+@pytest.mark.parametrize(
+    ("network", "routers", "extent"),
+    [({}, 264, 2.0), ({"topology": "torus", "extents": [3, 4]}, 12, 3.0), ({"topology": "fat-tree"}, 20, 2.0)],
+)
+def test_routers_stand_apart(network, routers, extent):
+    points = positions(network, routers)
+    assert points.shape == (routers, 2)
+    assert len({tuple(point) for point in points.round(6)}) == routers
+    assert (points.max(axis=0) - points.min(axis=0)).max() == pytest.approx(extent, rel=0.2)
+
+
+def test_commands_write_folders_and_pages(tmp_path):
+    (tmp_path / "uniform.toml").write_text(
+        '[synthetic]\npattern = "shift"\nmessage_bytes = "4KiB"\nmean_gap_ns = 2000\nmessages = 2\n'
+    )
+    done = thalweg(
+        "sim",
+        "sweep",
+        "uniform.toml",
+        "--set",
+        "network.routing=minimal,par",
+        "--out",
+        "both",
+        "--json",
+        "-",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    names = ["uniform,routing=minimal", "uniform,routing=par"]
+    assert list(dict.fromkeys(row["scenario"] for row in json.loads(done.stdout)["rows"])) == names
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {*names, "report.html"}
+    again = thalweg("sim", "compare", "both", "--out", "again.html", cwd=tmp_path)
+    assert again.returncode == 0 and (tmp_path / "again.html").exists(), again.stderr
+    one = thalweg("sim", "run", "uniform.toml", cwd=tmp_path)
+    assert one.returncode == 0 and (tmp_path / "runs/sim-uniform-001/report.html").exists(), one.stderr
+    for words, message in (
+        (("compare", "runs/sim-uniform-001"), "one run was given, uniform; expected two or more"),
+        (("compare", "both", "nowhere"), "there is no run in nowhere"),
+        (("sweep", "uniform.toml", "--set", "seed"), "--set 'seed': expected KEY=VALUE,VALUE,…"),
+        (("run", "uniform.toml", "--out", "runs/sim-uniform-001"), "has a run already"),
+    ):
+        refused = thalweg("sim", *words, cwd=tmp_path)
+        assert refused.returncode != 0 and message in refused.stderr
+
+
+def test_the_benchmark_tells_events_packets_and_the_limit(tmp_path):
+    (tmp_path / "small.toml").write_text(
+        '[synthetic]\npattern = "shift"\nmessage_bytes = "4KiB"\nmean_gap_ns = 2000\nmessages = 2\n'
+    )
+    done = thalweg("bench", "sim", "small.toml", "--threads", "1,2", "--repeats", "1", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    one, two = told["rows"]
+    assert list(one) == [
+        "scenario",
+        "fidelity",
+        "threads",
+        "events",
+        "packets",
+        "cpu_s",
+        "wall_s",
+        "packets_per_cpu_s",
+        "peak_memory_bytes",
+    ]
+    assert (one["scenario"], one["packets"], one["events"]) == ("small", 2112, two["events"])
+    assert told["limits"]["queue_events_per_cpu_s"] > 0
