@@ -21,8 +21,6 @@ pub(super) struct Application {
     /// The compute node of each rank.
     pub nodes: Vec<u32>,
     pub ranks: Vec<Rank>,
-    /// Messages that its ranks sent to each other, and their bytes.
-    pub sent: (u64, u64),
 }
 
 impl Application {
@@ -36,7 +34,7 @@ impl Application {
                 .map(|rank| [rank.spent.communication, rank.spent.io, rank.spent.compute])
                 .collect(),
             message_latency: message_latency.clone(),
-            sent: self.sent,
+            sent: self.ranks.iter().fold((0, 0), |sum, rank| (sum.0 + rank.sent.0, sum.1 + rank.sent.1)),
         }
     }
 }

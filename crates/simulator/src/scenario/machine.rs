@@ -68,7 +68,6 @@ impl Machine {
             .map(|(nodes, programs)| Application {
                 nodes,
                 ranks: programs.into_iter().map(Rank::new).collect(),
-                sent: (0, 0),
             })
             .collect();
         Ok(Machine {

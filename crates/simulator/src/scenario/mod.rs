@@ -10,8 +10,10 @@ mod performing;
 mod placement;
 mod rank;
 mod serving;
+mod tally;
 
 pub use application::ApplicationResult;
 pub use machine::{Machine, Settings};
-pub use outcome::{run, Outcome, Scenario, Work};
+pub use outcome::{run, Outcome, Scenario, Task, Work};
 pub use placement::{parse_nodes, terminal_of, COMPUTE_NODES};
+pub use tally::{tally, Tally};

@@ -8,7 +8,10 @@ use crate::network::routing::Routing;
 use crate::network::topology::Dragonfly;
 use crate::network::{Counters, Link, Network, Parameters};
 use crate::workload::applications::{Application, RANKS};
+use crate::workload::language::Bound;
+use crate::workload::operation::Program;
 use crate::workload::synthetic::{self, Synthetic};
+use std::sync::Arc;
 use thalweg_foundation::{Error, Kind, Result};
 
 /// What the paper's machine is to do, by the rules of the published artifact.
@@ -28,7 +31,32 @@ pub enum Work {
     /// Synthetic traffic of all terminals.
     Synthetic(Synthetic),
     /// Applications, each with the compute nodes of its ranks.
-    Applications(Vec<(Application, Vec<u32>)>),
+    Applications(Vec<(Task, Vec<u32>)>),
+}
+
+/// What an application does.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// A ready-made one.
+    Ready(Application),
+    /// A program of the workload language, for as many tasks as it has nodes.
+    Program(Arc<Bound>),
+}
+
+impl Task {
+    fn ranks(&self) -> u32 {
+        match self {
+            Task::Ready(_) => RANKS,
+            Task::Program(program) => program.tasks(),
+        }
+    }
+
+    fn rank(&self, rank: u32) -> Program {
+        match self {
+            Task::Ready(application) => application.program(rank),
+            Task::Program(program) => Box::new(program.task(rank)),
+        }
+    }
 }
 
 /// What a run found.
@@ -60,16 +88,17 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
         Work::Applications(applications) => {
             let mut placed = Vec::new();
             for (application, nodes) in applications {
-                if nodes.len() != RANKS as usize {
+                let ranks = application.ranks();
+                if nodes.len() != ranks as usize {
                     let detail = format!(
-                        "{} nodes for an application of {RANKS} ranks; each rank needs one",
+                        "{} nodes for an application of {ranks} ranks; each rank needs one",
                         nodes.len()
                     );
                     return Err(Error::new(Kind::Invalid, "scenario: placement", detail));
                 }
-                placed.push((nodes.clone(), (0..RANKS).map(|rank| application.program(rank)).collect()));
+                placed.push((nodes.clone(), (0..ranks).map(|rank| application.rank(rank)).collect()));
             }
-            let settings = Settings { parameters, protocol: Protocol::ARTIFACT, seed: *seed };
+            let settings = Settings { parameters, protocol: Protocol::artifact(), seed: *seed };
             let mut machine = Machine::new(settings, placed)?;
             let results = machine.run(goes_on)?;
             Ok(outcome(machine.network(), results))

@@ -5,8 +5,8 @@ use super::machine::Machine;
 use super::placement::{burst_buffer_of, terminal_of};
 use super::rank::Waits;
 use crate::engine::Picos;
-use crate::mpi::collectives::{allreduce, barrier};
-use crate::mpi::Posted;
+use crate::mpi::collectives::{schedule, Part};
+use crate::mpi::{Posted, Protocol};
 use crate::workload::operation::{Operation, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -15,7 +15,7 @@ impl Machine {
     pub(super) fn advance(&mut self, application: usize, rank: usize) -> Result<()> {
         loop {
             let now = self.network.now();
-            let Some(operation) = self.applications[application].ranks[rank].next() else {
+            let Some(operation) = self.applications[application].ranks[rank].next(now)? else {
                 let state = &mut self.applications[application].ranks[rank];
                 state.waits = Waits::Ended;
                 state.end = now;
@@ -45,14 +45,14 @@ impl Machine {
                 self.send(application, rank, to, bytes, tag, Some(request))?;
                 Waits::Nothing
             }
-            Operation::Recv { from, tag } => {
+            Operation::Recv { from, tag, .. } => {
                 if state.matching.post(Posted { from, tag, request: None }) {
                     Waits::Nothing
                 } else {
                     Waits::Receive
                 }
             }
-            Operation::Irecv { from, tag, request } => {
+            Operation::Irecv { from, tag, request, .. } => {
                 if !state.matching.post(Posted { from, tag, request: Some(request) }) {
                     state.pending.push(request);
                 }
@@ -66,15 +66,15 @@ impl Machine {
                 self.network.wake_at(self.network.now() + time, cookie);
                 Waits::Time
             }
-            Operation::Allreduce { bytes } => {
-                state.schedule.extend(allreduce(rank as u32, ranks, bytes));
+            Operation::Collective { kind, root, bytes, ref group } => {
+                let part = Part { kind, root, bytes, group };
+                let Protocol { algorithms, exchange, .. } = &self.settings.protocol;
+                state.schedule.extend(schedule(part, rank as u32, ranks, algorithms, *exchange)?);
                 Waits::Nothing
             }
-            Operation::Barrier => {
-                state.schedule.extend(barrier(rank as u32, ranks));
-                Waits::Nothing
-            }
-            Operation::Write { bytes } | Operation::Read { bytes } => {
+            // Opening, closing and synchronising cost the client nothing in the published artifact.
+            Operation::Open { .. } | Operation::Close { .. } | Operation::Sync { .. } => Waits::Nothing,
+            Operation::Write { bytes, .. } | Operation::Read { bytes, .. } => {
                 if bytes == 0 {
                     return Ok(Waits::Nothing);
                 }
@@ -105,7 +105,8 @@ impl Machine {
             );
             return Err(Error::new(Kind::Invalid, "simulation: send", detail));
         }
-        state.sent = (state.sent.0 + 1, state.sent.1 + bytes);
+        let sent = &mut state.ranks[rank].sent;
+        *sent = (sent.0 + 1, sent.1 + bytes);
         let (from_node, to_node) = (terminal_of(state.nodes[rank]), terminal_of(state.nodes[to as usize]));
         let envelope =
             Envelope::Rank { application: application as u16, from: rank as u32, to, tag, request };
