@@ -1,18 +1,27 @@
 //! Simulated machines: a scenario in, numbers out.
 
 use crate::failure::raised;
+use crate::workload::BoundProgram;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
 use thalweg::simulator::{
     parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Outcome, Pattern,
-    Picos, Routing, Scenario, Synthetic, Work,
+    Picos, Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
 const OPERATION: &str = "scenario";
 
-/// An application as Python names it: its name, its options, none where they are its own, and the nodes of its ranks.
-type Placed = (String, Option<u32>, Option<bool>, Vec<u32>);
+/// What an application does, as Python says it.
+#[derive(FromPyObject)]
+pub enum Doing {
+    /// A program that knows its tasks.
+    #[pyo3(transparent)]
+    Program(Py<BoundProgram>),
+    /// The name of a ready-made one, and its options, none where they are its own.
+    Ready(String, Option<u32>, Option<bool>),
+}
 
 /// The node lists of a file's text: one application a line.
 #[pyfunction]
@@ -56,20 +65,24 @@ pub fn simulate_synthetic<'py>(
     simulate(py, Scenario { routing, seed, work: Work::Synthetic(traffic) }, tell)
 }
 
-/// The options of each application are its iterations, and whether it reads.
+/// Applications, each with the nodes of its ranks: programs, or names with their iterations and whether they read.
 #[pyfunction]
 pub fn simulate_applications<'py>(
     py: Python<'py>,
     routing: &str,
-    applications: Vec<Placed>,
+    applications: Vec<(Doing, Vec<u32>)>,
     seed: u64,
     tell: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut placed = Vec::new();
-    for (name, iterations, reads, nodes) in applications {
-        let application =
-            Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?;
-        placed.push((application, nodes));
+    for (doing, nodes) in applications {
+        let task = match doing {
+            Doing::Program(program) => Task::Program(Arc::clone(&program.get().0)),
+            Doing::Ready(name, iterations, reads) => Task::Ready(
+                Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?,
+            ),
+        };
+        placed.push((task, nodes));
     }
     let routing = Routing::named(routing).map_err(raised)?;
     simulate(py, Scenario { routing, seed, work: Work::Applications(placed) }, tell)

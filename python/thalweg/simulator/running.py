@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thalweg.simulator.outcome import Outcome
-from thalweg.simulator.scenario import Scenario, nodes_of
+from thalweg.simulator.program import Program
+from thalweg.simulator.scenario import Application, Scenario, nodes_of
+
+if TYPE_CHECKING:
+    from thalweg._native import BoundProgram
 
 #: Hears the simulated time in seconds and how many packets have arrived.
 Tell = Callable[[float, int], None]
@@ -65,10 +69,15 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
             tell,
         )
     else:
-        applications = [
-            (application.name, application.iterations, application.reads, nodes_of(application))
-            for application in scenario.application
-        ]
+        applications = [(_doing(application, seed), nodes_of(application)) for application in scenario.application]
         found = _native.simulate_applications(routing, applications, seed, tell)
-    names = [application.name for application in scenario.application]
+    names = [application.label for application in scenario.application]
     return Outcome.of(found, names, time.thread_time() - begin)
+
+
+def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
+    """What an application does: a program for as many tasks as it has nodes, or the name of a ready-made one."""
+    if application.program is None:
+        return application.label, application.iterations, application.reads
+    ranks = application.ranks or len(nodes_of(application))
+    return Program(application.program).bound(ranks, application.parameters, seed=seed)
