@@ -1,5 +1,5 @@
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -204,19 +204,17 @@ class StreamConsumer:
 
 def parse_nodes(text: str) -> list[list[int]]: ...
 def simulate_synthetic(
-    routing: str,
+    machine: Mapping[str, Any],
     pattern: str,
     message_bytes: int,
     mean_gap_ns: float,
     gaps: str,
     messages: int,
-    seed: int,
     tell: Callable[[float, int], None] | None,
 ) -> dict[str, Any]: ...
 def simulate_applications(
-    routing: str,
-    applications: Sequence[tuple[BoundProgram | tuple[str, int | None, bool | None], Sequence[int]]],
-    seed: int,
+    machine: Mapping[str, Any],
+    applications: Sequence[tuple[BoundProgram | tuple[str, int | None, bool | None], Sequence[int] | str]],
     tell: Callable[[float, int], None] | None,
 ) -> dict[str, Any]: ...
 

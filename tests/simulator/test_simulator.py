@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from command_line import thalweg
 from source_tree import ROOT
 from thalweg.errors import ConfigError, InvalidError
-from thalweg.simulator import Scenario, simulate
+from thalweg.simulator import Outcome, Scenario, simulate
 from thalweg.simulator.validation import cases, validate
 
 TRAFFIC = {"pattern": "uniform-random", "message_bytes": "4KiB", "mean_gap_ns": 2000, "messages": 5}
@@ -25,10 +26,58 @@ def scenario(**changes: Any) -> dict[str, Any]:
 def test_the_same_scenario_gives_the_same_numbers_and_another_seed_others() -> None:
     def found(seed: int) -> list[dict[str, Any]]:
         rows = simulate(scenario(seed=seed)).rows()
-        return [row for row in rows if "cpu_s" not in row["quantity"]]
+        return [row for row in rows if row["quantity"] not in ("cpu_s", "packets_per_cpu_s", "memory_mb", "threads")]
 
     assert found(1) == found(1)
     assert found(1) != found(2)
+
+
+MACHINES: list[dict[str, Any]] = [
+    {"routing": "par"},
+    {"topology": "dragonfly", "groups": 9, "routers": 4, "nodes": 2, "global_links": 2, "routing": "ugal"},
+    {"topology": "fat-tree", "down": [4, 4, 3], "up": [2, 4], "routing": "adaptive"},
+    {"topology": "k-ary-tree", "arity": 4, "levels": 3},
+    {"topology": "torus", "extents": [4, 3, 3], "nodes": 2, "routing": "valiant"},
+    {"topology": "single-switch", "nodes": 20},
+]
+
+
+@pytest.mark.parametrize("network", MACHINES, ids=lambda network: network.get("topology", "paper"))
+def test_the_number_of_threads_changes_nothing(network: dict[str, Any]) -> None:
+    def found(threads: int) -> Outcome:
+        outcome = simulate(scenario(network=network, threads=threads))
+        assert outcome.threads == min(threads, 1 if network.get("topology") == "single-switch" else threads)
+        return replace(outcome, cpu_s=0.0, memory_bytes=0, threads=0)
+
+    assert found(1) == found(2) == found(3)
+
+
+def test_the_published_model_leaves_nothing_to_look_ahead_by() -> None:
+    assert simulate(scenario(model="mfnetsim-artifact", threads=2)).threads == 1
+
+
+def test_links_add_up_to_routers_and_over_time() -> None:
+    small = {"name": "milc", "iterations": 1}
+    both = [{**small, "placement": "random-nodes"}, {"name": "cosmoflow", "placement": "round-robin-groups"}]
+    outcome = simulate({"application": both, "network": {"routing": "minimal"}})
+    for kind, times in (
+        ("terminal", outcome.timeline.terminal_bytes),
+        ("local", outcome.timeline.local_bytes),
+        ("global", outcome.timeline.global_bytes),
+    ):
+        assert sum(times) == sum(link.bytes for link in outcome.links if link.kind == kind)
+    routers = outcome.routers()
+    assert [router.number for router in routers] == list(range(264))
+    for application in range(2):
+        by_links = sum(link.bytes_by_application[application] for link in outcome.links)
+        assert sum(router.bytes_by_application[application] for router in routers) == by_links > 0
+    for application in outcome.applications:
+        latency = application.message_latency
+        assert sum(count for _, count in latency.buckets) == latency.count
+        assert latency.cumulative()[-1] == (latency.max_s, 1.0)
+        assert latency.quantile(0.5) == latency.median_s
+    assert outcome.timeline.interval_s * len(outcome.timeline.local_bytes) <= outcome.end_s * 1.01
+    assert outcome.memory_bytes > 1 << 20
 
 
 def test_everything_that_was_sent_arrives() -> None:
@@ -69,6 +118,9 @@ def test_what_a_listener_raises_stops_the_run() -> None:
     [
         ({"synthetic": None}, r"scenario: give either a table \[synthetic\] or entries \[\[application\]\]"),
         ({"network": {"routing": "shortest"}}, r"network.routing: is 'shortest'; should be 'minimal'"),
+        ({"network": {"global": {"bandwidth_gib_per_s": 0}}}, r"network.global.bandwidth_gib_per_s: is 0"),
+        ({"network": {"extents": [0]}}, r"network.extents: .*has 0; each must be at least 1"),
+        ({"threads": 0}, r"threads: is 0"),
         ({"modell": "x"}, r"modell: unknown key; did you mean 'model'\?"),
         ({"synthetic": {**TRAFFIC, "messages": 0}}, r"synthetic.messages: is 0"),
         (
@@ -89,7 +141,7 @@ def test_a_wrong_scenario_is_refused_with_the_key(changes: dict[str, Any], messa
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        (list(range(299)), "299 nodes for an application of 300 ranks"),
+        (list(range(299)), "299 nodes for checkpoint, an application of 300 ranks"),
         ([0, *range(299)], "node 0 is given to two ranks"),
         ([*range(299), 990], "there is no compute node 990"),
     ],
@@ -97,6 +149,22 @@ def test_a_wrong_scenario_is_refused_with_the_key(changes: dict[str, Any], messa
 def test_nodes_that_do_not_fit_are_refused(nodes: list[int], message: str) -> None:
     with pytest.raises(InvalidError, match=message):
         simulate({"application": [{"name": "checkpoint", "nodes": nodes}]})
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ({"groups": 34, "routers": 8, "nodes": 4, "global_links": 4}, "34 groups need a multiple of 33"),
+        ({"topology": "torus", "extents": [4]}, "a torus needs nodes; it has extents, nodes"),
+        ({"topology": "torus", "extents": [4], "nodes": 0}, "terminals = 0; accepted are 1 to 1024"),
+        ({"topology": "fat-tree", "down": [4, 4], "up": []}, "0 levels of links up for 2 levels down"),
+        ({"topology": "single-switch", "nodes": 8, "routing": "par"}, 'no routing "par"; accepted are minimal'),
+        ({"local": {"buffer_bytes": 100}}, "a local buffer of 100 bytes; it must hold 1 to 1024 packets of 4096"),
+    ],
+)
+def test_an_impossible_network_is_refused(network: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidError, match=message):
+        simulate(scenario(network={"routing": "minimal", **network}))
 
 
 def test_a_file_of_nodes_without_the_line_is_refused(tmp_path: Path) -> None:
@@ -127,7 +195,7 @@ def test_the_command_writes_rows(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert {"application": "network", "quantity": "packets", "value": 1056} in rows
-    wrong = thalweg("sim", "run", str(file), "--model", "paper")
+    wrong = thalweg("sim", "run", str(file), "--model", "papers")
     assert wrong.returncode == 2
-    assert "model: is 'paper'" in wrong.stderr
+    assert "model: is 'papers'" in wrong.stderr
     assert thalweg("sim", "validate", "--only", "nothing").returncode == 2

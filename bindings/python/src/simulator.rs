@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use thalweg::simulator::{
-    parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Outcome, Pattern,
-    Picos, Routing, Scenario, Synthetic, Task, Work,
+    description, parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Model,
+    Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
@@ -23,6 +23,40 @@ pub enum Doing {
     Ready(String, Option<u32>, Option<bool>),
 }
 
+/// A machine as Python describes it: names, and numbers by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Machine {
+    model: String,
+    routing: String,
+    topology: String,
+    shape: Vec<(String, Vec<u32>)>,
+    changes: Vec<(String, f64)>,
+    seed: u64,
+    threads: usize,
+}
+
+impl Machine {
+    fn scenario(&self, work: Work) -> thalweg::Result<Scenario> {
+        let model = Model::named(&self.model)?;
+        Ok(Scenario {
+            model,
+            topology: description::topology(&self.topology, &self.shape)?,
+            parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
+            seed: self.seed,
+            threads: self.threads,
+            work,
+        })
+    }
+}
+
+/// The nodes of an application's ranks: a list, or the name of a policy.
+#[derive(FromPyObject)]
+pub enum Place {
+    Policy(String),
+    Listed(Vec<u32>),
+}
+
 /// The node lists of a file's text: one application a line.
 #[pyfunction]
 pub fn parse_nodes(text: &str) -> PyResult<Vec<Vec<u32>>> {
@@ -33,13 +67,12 @@ pub fn parse_nodes(text: &str) -> PyResult<Vec<Vec<u32>>> {
 #[pyfunction]
 pub fn simulate_synthetic<'py>(
     py: Python<'py>,
-    routing: &str,
+    machine: Machine,
     pattern: &str,
     message_bytes: u64,
     mean_gap_ns: f64,
     gaps: &str,
     messages: u64,
-    seed: u64,
     tell: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     if !(0.0..=1e15).contains(&mean_gap_ns) {
@@ -61,17 +94,15 @@ pub fn simulate_synthetic<'py>(
         gaps,
         messages,
     };
-    let routing = Routing::named(routing).map_err(raised)?;
-    simulate(py, Scenario { routing, seed, work: Work::Synthetic(traffic) }, tell)
+    simulate(py, machine.scenario(Work::Synthetic(traffic)).map_err(raised)?, tell)
 }
 
 /// Applications, each with the nodes of its ranks: programs, or names with their iterations and whether they read.
 #[pyfunction]
 pub fn simulate_applications<'py>(
     py: Python<'py>,
-    routing: &str,
-    applications: Vec<(Doing, Vec<u32>)>,
-    seed: u64,
+    machine: Machine,
+    applications: Vec<(Doing, Place)>,
     tell: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut placed = Vec::new();
@@ -82,10 +113,13 @@ pub fn simulate_applications<'py>(
                 Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?,
             ),
         };
+        let nodes = match nodes {
+            Place::Listed(nodes) => Nodes::Listed(nodes),
+            Place::Policy(name) => Nodes::Chosen(Policy::named(&name).map_err(raised)?),
+        };
         placed.push((task, nodes));
     }
-    let routing = Routing::named(routing).map_err(raised)?;
-    simulate(py, Scenario { routing, seed, work: Work::Applications(placed) }, tell)
+    simulate(py, machine.scenario(Work::Applications(placed)).map_err(raised)?, tell)
 }
 
 /// Runs without the GIL; now and then Python hears how far it is, and may raise to stop it.
@@ -110,9 +144,10 @@ fn simulate<'py>(
 }
 
 fn converted<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let counters = &outcome.counters;
+    let found = &outcome.network;
+    let counters = &found.counters;
     let network = PyDict::new(py);
-    network.set_item("end_s", outcome.end.nanos() * 1e-9)?;
+    network.set_item("end_s", found.end.nanos() * 1e-9)?;
     network.set_item("events", counters.events)?;
     network.set_item("packets", counters.delivered)?;
     network.set_item("hops_mean", counters.mean_hops())?;
@@ -120,14 +155,20 @@ fn converted<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyD
     network.set_item("same_router_packets", counters.same_router)?;
     network.set_item("same_group_packets", counters.same_group)?;
     network.set_item("packet_latency", distribution(py, &counters.packet_latency)?)?;
+    network.set_item("threads", found.threads)?;
+    network.set_item("interval_s", found.timeline.interval().nanos() * 1e-9)?;
+    for (class, name) in ["terminal_bytes", "local_bytes", "global_bytes"].iter().enumerate() {
+        let column: Vec<u64> = found.timeline.bytes().iter().map(|bytes| bytes[class]).collect();
+        network.set_item(name, column)?;
+    }
     let links = PyList::empty(py);
-    for link in &outcome.links {
+    for link in &found.links {
         let kind = match link.kind {
             LinkKind::Terminal => "terminal",
             LinkKind::Local => "local",
             LinkKind::Global => "global",
         };
-        links.append((link.from, link.to, kind, link.bytes, link.saturated.nanos() * 1e-9))?;
+        links.append((link.from, link.to, kind, link.bytes.clone(), link.saturated.nanos() * 1e-9))?;
     }
     let applications = PyList::empty(py);
     for application in &outcome.applications {
@@ -163,5 +204,7 @@ fn distribution<'py>(py: Python<'py>, histogram: &Histogram) -> PyResult<Bound<'
         all.set_item(name, histogram.quantile(share).nanos() * 1e-9)?;
     }
     all.set_item("max_s", histogram.max().nanos() * 1e-9)?;
+    let buckets = histogram.buckets().map(|(longest, count)| (longest.nanos() * 1e-9, count));
+    all.set_item("buckets", buckets.collect::<Vec<_>>())?;
     Ok(all)
 }

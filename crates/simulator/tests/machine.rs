@@ -5,6 +5,7 @@
 use thalweg_simulator::engine::Picos;
 use thalweg_simulator::mpi::Protocol;
 use thalweg_simulator::network::routing::Routing;
+use thalweg_simulator::network::topology::Dragonfly;
 use thalweg_simulator::network::Parameters;
 use thalweg_simulator::scenario::{Machine, Settings};
 use thalweg_simulator::workload::operation::{Operation, Program, Source};
@@ -12,7 +13,8 @@ use thalweg_simulator::workload::operation::{Operation, Program, Source};
 fn settings() -> Settings {
     let parameters =
         Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
-    Settings { parameters, protocol: Protocol::artifact(), seed: 1 }
+    let topology = Dragonfly::paper().into();
+    Settings { topology, parameters, protocol: Protocol::artifact(), seed: 1, threads: 1 }
 }
 
 fn machine(programs: Vec<Vec<Operation>>) -> Machine {
@@ -68,10 +70,14 @@ fn collectives_end_on_every_rank() {
 fn a_write_takes_what_its_units_take_on_the_device() {
     let mut machine = machine(vec![vec![Operation::write(2_500_000)]]);
     let result = machine.run(|_, _| true).unwrap().remove(0);
-    assert_eq!(machine.servers()[0].device.requests, (3, 0), "units of 10⁶ bytes, one behind the other");
+    assert_eq!(
+        machine.servers().next().unwrap().device.requests,
+        (3, 0),
+        "units of 10⁶ bytes, one behind the other"
+    );
     assert_eq!(result.ranks[0][1], result.elapsed);
     // The device works while data still come: at least its own time, and not much more than both one after the other.
-    let device = machine.servers()[0].device.busy;
+    let device = machine.servers().next().unwrap().device.busy;
     assert!(result.elapsed > device && result.elapsed < device + Picos(300_000_000), "{}", result.elapsed);
 }
 
@@ -80,7 +86,7 @@ fn a_read_moves_its_data_to_the_client() {
     let mut machine = machine(vec![vec![Operation::read(1_000_000)]]);
     machine.run(|_, _| true).unwrap();
     // The request, 245 packets of data, and the word that all was sent.
-    assert_eq!(machine.network().counters().delivered, 247);
+    assert_eq!(machine.findings().counters.delivered, 247);
 }
 
 #[test]

@@ -25,7 +25,8 @@ pub mod simulator {
     pub use thalweg_simulator::network::routing::Routing;
     pub use thalweg_simulator::network::{Histogram, LinkKind};
     pub use thalweg_simulator::scenario::{
-        parse_nodes, run, tally, ApplicationResult, Outcome, Scenario, Tally, Task, Work,
+        description, parse_nodes, run, tally, ApplicationResult, Model, Nodes, Outcome, Policy, Scenario,
+        Tally, Task, Work,
     };
     pub use thalweg_simulator::workload::applications::Application;
     pub use thalweg_simulator::workload::language::{Bound, Diagnostic, Performer, Program, Source as Text};

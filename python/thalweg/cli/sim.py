@@ -35,9 +35,13 @@ def register(app: typer.Typer) -> None:
 def run(
     scenario: Annotated[Path, typer.Argument(help="The scenario, a TOML or JSON file.", show_default=False)],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Whose rules hold: mfnetsim-artifact.")
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Whose rules: default, paper or mfnetsim-artifact."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Another seed than the scenario's.")] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="How many threads work on it; the results are the same.")
+    ] = None,
     json_path: JsonOption = None,
 ) -> None:
     """Run a scenario: time, communication and I/O of each application, latencies, traffic.
@@ -54,7 +58,8 @@ def run(
 
     output = Output(json_path)
     content = load(scenario, "scenario")
-    content.update({name: value for name, value in (("model", model), ("seed", seed)) if value is not None})
+    given = {"model": model, "seed": seed, "threads": threads}
+    content.update({name: value for name, value in given.items() if value is not None})
     wanted = Scenario.checked(content, scenario.absolute().parent)
     with _telling(scenario.stem) as tell:
         rows = list(simulate(wanted, tell=tell).rows())

@@ -18,6 +18,20 @@ class Distribution:
     p75_s: float
     p99_s: float
     max_s: float
+    #: The whole distribution, shortest first: the longest duration of each bucket (3 % wide), and how many are in it.
+    buckets: list[tuple[float, int]] = field(repr=False)
+
+    def cumulative(self) -> list[tuple[float, float]]:
+        """Durations in seconds, each with the share (0 to 1) of all that are not longer."""
+        shares, seen = [], 0
+        for longest_s, count in self.buckets:
+            seen += count
+            shares.append((longest_s, seen / self.count))
+        return shares
+
+    def quantile(self, share: float) -> float:
+        """The duration in seconds that `share` (0 to 1) of all do not exceed, to 3 %; 0 when there are none."""
+        return next((longest_s for longest_s, seen in self.cumulative() if seen >= share), self.max_s)
 
 
 @dataclass(frozen=True)
@@ -28,14 +42,44 @@ class Link:
     target: int
     #: ``terminal``, ``local`` or ``global``.
     kind: str
-    bytes: int
+    #: Bytes of each application, in the order of `Outcome.applications`; of synthetic traffic as the only one.
+    bytes_by_application: list[int]
     #: How long a packet waited before it for room in a buffer.
+    saturated_s: float
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all applications."""
+        return sum(self.bytes_by_application)
+
+
+@dataclass(frozen=True)
+class Router:
+    """What a router sent over all its links, to terminals as well."""
+
+    number: int
+    #: Bytes of each application, as in `Link`.
+    bytes_by_application: list[int]
+    #: The sum over its links.
     saturated_s: float
 
 
 @dataclass(frozen=True)
+class Timeline:
+    """Bytes that were sent on links from routers in intervals of equal length, from the beginning on."""
+
+    interval_s: float
+    #: To terminals.
+    terminal_bytes: list[int]
+    #: Within groups; in a torus all between routers, in a tree those below the top.
+    local_bytes: list[int]
+    #: Between groups; in a tree those to and from the top.
+    global_bytes: list[int]
+
+
+@dataclass(frozen=True)
 class Application:
-    """What an application did; lists have one value for each rank."""
+    """What an application did; lists have one value for each rank, and each rank's three times make up what it ran."""
 
     name: str
     elapsed_s: float
@@ -49,9 +93,11 @@ class Application:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found."""
+    """What a run found: totals, what each link, router and application did, and what went over links when."""
 
     end_s: float
+    #: How many threads worked on it: fewer than asked for where links leave nothing to look ahead by.
+    threads: int
     events: int
     packets: int
     #: Routers on a packet's way.
@@ -59,22 +105,29 @@ class Outcome:
     non_minimal_packets: int
     packet_latency: Distribution
     links: list[Link] = field(repr=False)
+    timeline: Timeline = field(repr=False)
     applications: list[Application] = field(repr=False)
-    #: Time of the processor that the run took.
+    #: Time of the processor that the run took; with several threads that of the whole process meanwhile.
     cpu_s: float
+    #: The most memory that the process held until the end of the run.
+    memory_bytes: int
 
     @classmethod
-    def of(cls, found: Mapping[str, Any], names: Sequence[str], cpu_s: float) -> Outcome:
+    def of(cls, found: Mapping[str, Any], names: Sequence[str], cpu_s: float, memory_bytes: int) -> Outcome:
         """Return what the native simulator found, with the names of the applications."""
         network = found["network"]
         return cls(
             end_s=network["end_s"],
+            threads=network["threads"],
             events=network["events"],
             packets=network["packets"],
             hops_mean=network["hops_mean"],
             non_minimal_packets=network["non_minimal_packets"],
             packet_latency=Distribution(**network["packet_latency"]),
             links=[Link(*link) for link in found["links"]],
+            timeline=Timeline(
+                **{name: network[name] for name in ("interval_s", "terminal_bytes", "local_bytes", "global_bytes")}
+            ),
             applications=[
                 Application(
                     name=name, **{**application, "message_latency": Distribution(**application["message_latency"])}
@@ -82,7 +135,22 @@ class Outcome:
                 for name, application in zip(names, found["applications"], strict=True)
             ],
             cpu_s=cpu_s,
+            memory_bytes=memory_bytes,
         )
+
+    def routers(self) -> list[Router]:
+        """Every router by its number, with the sums over its links."""
+        links: dict[int, list[Link]] = {}
+        for link in self.links:
+            links.setdefault(link.source, []).append(link)
+        return [
+            Router(
+                number,
+                [sum(column) for column in zip(*(link.bytes_by_application for link in own), strict=True)],
+                sum(link.saturated_s for link in own),
+            )
+            for number, own in sorted(links.items())
+        ]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Rows of application, quantity and value; those of the network have the application ``network``."""
@@ -107,6 +175,8 @@ class Outcome:
             *_latency(self.packet_latency),
             *self._traffic(),
             ("events", self.events),
+            ("threads", self.threads),
+            ("memory_mb", self.memory_bytes / 1e6),
             ("cpu_s", self.cpu_s),
             ("packets_per_cpu_s", self.packets / self.cpu_s if self.cpu_s > 0 else 0.0),
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -32,7 +33,7 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
     Returns
     -------
     Outcome
-        The same for the same scenario, but for ``cpu_s``.
+        The same for the same scenario, but for ``cpu_s`` and ``memory_bytes``.
 
     Raises
     ------
@@ -54,30 +55,46 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
 
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
-    routing, seed = scenario.network.routing, scenario.seed
-    begin = time.thread_time()
+    network = scenario.network
+    machine = {
+        "model": scenario.model,
+        "routing": network.routing,
+        "topology": network.topology,
+        "shape": network.shape(),
+        "changes": network.changes(),
+        "seed": scenario.seed,
+        "threads": scenario.threads,
+    }
+    clock = time.thread_time if scenario.threads == 1 else time.process_time
+    begin = clock()
     if scenario.synthetic is not None:
         traffic = scenario.synthetic
         found = _native.simulate_synthetic(
-            routing,
+            machine,
             traffic.pattern,
             traffic.message_bytes,
             traffic.mean_gap_ns,
             traffic.gaps,
             traffic.messages,
-            seed,
             tell,
         )
     else:
-        applications = [(_doing(application, seed), nodes_of(application)) for application in scenario.application]
-        found = _native.simulate_applications(routing, applications, seed, tell)
+        applications = [
+            (_doing(application, scenario.seed), nodes_of(application)) for application in scenario.application
+        ]
+        found = _native.simulate_applications(machine, applications, tell)
     names = [application.label for application in scenario.application]
-    return Outcome.of(found, names, time.thread_time() - begin)
+    return Outcome.of(found, names, clock() - begin, _peak_memory())
 
 
 def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
-    """What an application does: a program for as many tasks as it has nodes, or the name of a ready-made one."""
+    """What an application does: a program for as many tasks as it has ranks, or the name of a ready-made one."""
     if application.program is None:
         return application.label, application.iterations, application.reads
     ranks = application.ranks or len(nodes_of(application))
     return Program(application.program).bound(ranks, application.parameters, seed=seed)
+
+
+def _peak_memory() -> int:
+    """Bytes that this process held at most so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

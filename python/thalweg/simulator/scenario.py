@@ -13,7 +13,9 @@ from thalweg.errors import InvalidError
 from thalweg.simulator.reference_data import FOLDER
 from thalweg.sizes import parse_size
 
-Routing = Literal["minimal", "valiant", "ugal", "par"]
+_COUNT = Field(default=None, ge=0, lt=1 << 32)
+
+Routing = Literal["minimal", "valiant", "ugal", "par", "adaptive"]
 READY = ("milc", "nekbone", "checkpoint", "cosmoflow")
 
 
@@ -21,14 +23,78 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Link(_Part):
+    """One kind of links, where it differs from the model's."""
+
+    bandwidth_gib_per_s: float | None = Field(default=None, gt=0, le=1e6)
+    #: From the end of a packet's sending to its arrival.
+    delay_ns: float | None = Field(default=None, ge=0, le=1e9)
+    #: From a packet's acceptance at the far end to the sender's knowing; as long as the link where left out.
+    credit_delay_ns: float | None = Field(default=None, ge=0, le=1e9)
+    #: The buffer of each virtual channel.
+    buffer_bytes: int | None = Field(default=None, ge=1, lt=1 << 32)
+
+    @field_validator("buffer_bytes", mode="before")
+    @classmethod
+    def _size(cls, value: object) -> object:
+        return parse_size(value) if isinstance(value, str) else value
+
+
 class Network(_Part):
-    """The interconnect: the dragonfly of 1,056 nodes of the MFNetSim paper."""
+    """The interconnect; without numbers the dragonfly of 1,056 nodes of the MFNetSim paper.
+
+    A dragonfly has ``groups``, ``routers``, ``nodes`` (of a router) and ``global_links``; a fat-tree ``down`` and
+    ``up`` (links of a router, level by level), a k-ary-tree ``arity`` and ``levels``, a torus ``extents`` and
+    ``nodes``, a single-switch ``nodes``.
+    """
 
     routing: Routing = "minimal"
+    topology: Literal["dragonfly", "fat-tree", "k-ary-tree", "torus", "single-switch"] = "dragonfly"
+    groups: int | None = _COUNT
+    routers: int | None = _COUNT
+    nodes: int | None = _COUNT
+    global_links: int | None = _COUNT
+    down: list[int] | None = None
+    up: list[int] | None = None
+    arity: int | None = _COUNT
+    levels: int | None = _COUNT
+    extents: list[int] | None = None
+    packet_bytes: int | None = Field(default=None, ge=1, le=65_535)
+    router_delay_ns: float | None = Field(default=None, ge=0, le=1e9)
+    interface_delay_ns: float | None = Field(default=None, ge=0, le=1e9)
+    terminal: Link = Link()
+    local: Link = Link()
+    global_: Link = Field(default=Link(), alias="global")
+
+    @field_validator("down", "up", "extents")
+    @classmethod
+    def _counts(cls, value: list[int] | None) -> list[int] | None:
+        for number in value or []:
+            if not 1 <= number < 1 << 32:
+                raise ValueError(f"has {number}; each must be at least 1")
+        return value
+
+    def shape(self) -> list[tuple[str, list[int]]]:
+        """Return the numbers of the topology by their names."""
+        found: list[tuple[str, list[int]]] = []
+        for name in ("groups", "routers", "nodes", "global_links", "down", "up", "arity", "levels", "extents"):
+            value = getattr(self, name)
+            if value is not None:
+                found.append((name, value if isinstance(value, list) else [value]))
+        return found
+
+    def changes(self) -> list[tuple[str, float]]:
+        """Return what differs from the model's parameters, by names such as ``local.delay_ns``."""
+        own: list[tuple[str, float | None]] = [
+            (name, getattr(self, name)) for name in ("packet_bytes", "router_delay_ns", "interface_delay_ns")
+        ]
+        for kind, link in (("terminal", self.terminal), ("local", self.local), ("global", self.global_)):
+            own += [(f"{kind}.{name}", value) for name, value in link.model_dump().items()]
+        return [(name, float(value)) for name, value in own if value is not None]
 
 
 class Synthetic(_Part):
-    """Traffic of all 1,056 terminals."""
+    """Traffic of all terminals."""
 
     pattern: Literal["uniform-random", "next-group", "nearest-neighbour", "shift", "tornado", "hot-spot"]
     message_bytes: int = Field(ge=0, le=1 << 40)
@@ -52,7 +118,9 @@ class Application(_Part):
     #: Values of the program's parameters, by their names or options.
     parameters: dict[str, int | str] = Field(default_factory=dict)
     #: A list of compute nodes in the order of ranks, or a file of such lists.
-    nodes: list[int] | str
+    nodes: list[int] | str | None = None
+    #: How its nodes are chosen among those that are free, where they are not given.
+    placement: Literal["contiguous", "random-nodes", "random-routers", "round-robin-groups"] | None = None
     #: Which list of the file, counted from 1.
     line: int = Field(default=1, ge=1)
     #: Ranks of a program; as many as there are nodes by default.
@@ -71,6 +139,10 @@ class Application(_Part):
             raise ValueError(f"{self.label} has no iterations; only milc has")
         if self.reads is not None and (self.program or self.name != "cosmoflow"):
             raise ValueError(f"{self.label} cannot be told whether it reads; only cosmoflow can")
+        if self.nodes is not None and self.placement is not None:
+            raise ValueError(f"{self.label} has nodes as well as a placement; give one of them")
+        if self.program is not None and self.nodes is None and self.ranks is None:
+            raise ValueError(f"{self.label} has neither nodes nor ranks; give one of them, such as ranks = 300")
         return self
 
     @field_validator("program")
@@ -91,8 +163,8 @@ class Application(_Part):
 
     @field_validator("nodes")
     @classmethod
-    def _found(cls, value: list[int] | str, info: ValidationInfo) -> list[int] | str:
-        return value if isinstance(value, list) else str(_file(value, (info.context or {}).get("folder")))
+    def _found(cls, value: list[int] | str | None, info: ValidationInfo) -> list[int] | str | None:
+        return value if not isinstance(value, str) else str(_file(value, (info.context or {}).get("folder")))
 
 
 class Scenario(_Part):
@@ -101,8 +173,11 @@ class Scenario(_Part):
     Either ``synthetic`` traffic or one or more entries of ``application``; the guide has examples.
     """
 
-    model: Literal["mfnetsim-artifact"] = "mfnetsim-artifact"
+    #: Whose rules hold: what is right, what the MFNetSim paper says, or what its published artifact does.
+    model: Literal["default", "paper", "mfnetsim-artifact"] = "default"
     seed: int = Field(default=1, ge=0, lt=1 << 63)
+    #: How many threads work on it; the outcome does not depend on that.
+    threads: int = Field(default=1, ge=1, le=1024)
     network: Network = Network()
     synthetic: Synthetic | None = None
     application: list[Application] = Field(default_factory=list)
@@ -143,8 +218,8 @@ def _file(name: str, folder: Path | None) -> Path:
     raise ValueError(f"there is no file {name!r}; give one beside the scenario, or one of {', '.join(shipped)}")
 
 
-def nodes_of(application: Application) -> list[int]:
-    """Return the compute nodes of an application's ranks.
+def nodes_of(application: Application) -> list[int] | str:
+    """Return the compute nodes of an application's ranks, or the policy that chooses them.
 
     Raises
     ------
@@ -153,6 +228,8 @@ def nodes_of(application: Application) -> list[int]:
     """
     from thalweg import _native
 
+    if application.nodes is None:
+        return application.placement or "contiguous"
     if isinstance(application.nodes, list):
         return application.nodes[: application.ranks]
     lists = _native.parse_nodes(Path(application.nodes).read_text(encoding="utf-8"))

@@ -12,6 +12,9 @@ from thalweg.simulator.running import Tell, simulate
 #: By how much a quantity may differ.
 TOLERANCE = 0.03
 
+#: Whose rules the published runs followed.
+MODEL = "mfnetsim-artifact"
+
 _ROUTINGS = {"min": "minimal", "par": "par"}
 #: What the published runs call applications: the application, and which of their three node lists it has.
 _APPLICATIONS = {
@@ -27,12 +30,17 @@ def cases() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for row in table("mfnetsim/synthetic.tsv"):
         traffic = {name: row[name] for name in ("pattern", "message_bytes", "mean_gap_ns", "messages")}
-        found[row["case"]] = {"network": {"routing": row["routing"]}, "synthetic": {**traffic, "gaps": "even"}}
+        found[row["case"]] = {
+            "model": MODEL,
+            "network": {"routing": row["routing"]},
+            "synthetic": {**traffic, "gaps": "even"},
+        }
     for row in table("mfnetsim/single-runs.tsv"):
         placement, routing, application = row["case"].split("-")
         name, part = _APPLICATIONS[application]
         nodes = f"mfnetsim/{placement}-1d-1056-300p{part}.conf"
         found[row["case"]] = {
+            "model": MODEL,
             "network": {"routing": _ROUTINGS[routing]},
             "application": [{"name": name, "nodes": nodes}],
         }

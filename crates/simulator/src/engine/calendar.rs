@@ -82,7 +82,7 @@ impl Calendar {
         self.len == 0
     }
 
-    /// Adds an event, which must not lie before the one that was taken last.
+    /// Adds an event, which must not lie before the one that was taken last, nor before an `end` that there was no event before.
     #[inline]
     pub fn push(&mut self, event: Event) {
         let day = event.at.0 >> DAY_BITS;
@@ -114,36 +114,52 @@ impl Calendar {
         self.filled[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// When the next event happens; `None` when there is none.
-    pub fn next_at(&mut self) -> Option<Picos> {
-        if self.open.is_empty() && !self.turn() {
-            return None;
+    /// When the next event happens; `None` when there is none. Events may still be added before it.
+    pub fn next_at(&self) -> Option<Picos> {
+        if let Some(event) = self.open.last() {
+            return Some(event.at);
         }
-        self.open.last().map(|event| event.at)
+        let far = self.beyond.peek().map(|event| event.0.at);
+        let near = self.next_filled().and_then(|day| {
+            let mut place = self.days[day as usize % DAYS];
+            let entries = std::iter::from_fn(|| {
+                let entry = self.entries.get(place as usize)?;
+                place = entry.next;
+                Some(entry.event.at)
+            });
+            entries.min()
+        });
+        near.into_iter().chain(far).min()
     }
 
     /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.open.is_empty() && !self.turn() {
-            return None;
-        }
-        self.len -= 1;
-        self.open.pop()
+        self.pop_before(Picos::NEVER)
     }
 
-    /// Opens the next day that holds events; false when no day does.
-    fn turn(&mut self) -> bool {
+    /// Takes the next event if it happens before `end`.
+    #[inline]
+    pub fn pop_before(&mut self, end: Picos) -> Option<Event> {
+        if self.open.is_empty() && !self.turn(end) {
+            return None;
+        }
+        let next = self.open.pop_if(|event| event.at < end)?;
+        self.len -= 1;
+        Some(next)
+    }
+
+    /// Opens the next day that holds events; false when none does that begins before `end`.
+    fn turn(&mut self, end: Picos) -> bool {
         if self.len == 0 {
             return false;
         }
         let near = self.next_filled();
         let far = self.beyond.peek().map(|event| event.0.at.0 >> DAY_BITS);
-        self.today = match (near, far) {
-            (Some(near), Some(far)) => near.min(far),
-            (Some(day), None) | (None, Some(day)) => day,
-            (None, None) => return false,
+        let Some(day) = near.into_iter().chain(far).min().filter(|day| day << DAY_BITS < end.0) else {
+            return false;
         };
+        self.today = day;
         while let Some(Reverse(event)) = self.beyond.peek().copied() {
             let day = event.at.0 >> DAY_BITS;
             if day - self.today >= DAYS as u64 {
@@ -233,6 +249,12 @@ mod tests {
                     now = expected.map_or(now, |event| event.at.0);
                 }
                 prop_assert_eq!(calendar.len(), heap.len());
+                let next = heap.peek().map(|event| event.0.at);
+                prop_assert_eq!(calendar.next_at(), next);
+                if let Some(next) = next {
+                    prop_assert_eq!(calendar.pop_before(next), None);
+                    now = next.0;
+                }
             }
             while let Some(Reverse(expected)) = heap.pop() {
                 prop_assert_eq!(calendar.next_at(), Some(expected.at));

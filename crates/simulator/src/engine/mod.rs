@@ -1,6 +1,8 @@
 //! The event engine: time, a queue of what happens next, and random numbers. It knows no network.
 
+mod barrier;
 mod calendar;
+pub mod parallel;
 pub mod random;
 mod time;
 

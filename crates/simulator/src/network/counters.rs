@@ -27,6 +27,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Adds what another part of the network counted.
+    pub(super) fn merge(&mut self, other: &Counters) {
+        self.events += other.events;
+        self.made += other.made;
+        self.delivered += other.delivered;
+        self.packet_latency.merge(&other.packet_latency);
+        self.hops += other.hops;
+        self.non_minimal += other.non_minimal;
+        self.same_router += other.same_router;
+        self.same_group += other.same_group;
+        for (mine, others) in self.message_latency.iter_mut().zip(&other.message_latency) {
+            mine.merge(others);
+        }
+    }
+
     /// The mean number of routers on a packet's way; zero when none arrived.
     pub fn mean_hops(&self) -> f64 {
         if self.delivered == 0 {
@@ -49,7 +64,7 @@ pub enum LinkKind {
 }
 
 /// What went over a link from a router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The router.
     pub from: u32,
@@ -57,8 +72,8 @@ pub struct Link {
     pub to: u32,
     /// What it joins.
     pub kind: LinkKind,
-    /// Bytes sent.
-    pub bytes: u64,
+    /// Bytes that each application sent.
+    pub bytes: Vec<u64>,
     /// How long all its buffers were full.
     pub saturated: Picos,
 }

@@ -47,6 +47,25 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts all that another one counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine += others;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// The buckets that are not empty, in order: the longest duration that falls into each, and how many did.
+    pub fn buckets(&self) -> impl Iterator<Item = (Picos, u64)> + '_ {
+        let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, count)| (Picos(upper(bucket)).min(self.max), *count))
+    }
+
     /// How many were counted.
     pub fn count(&self) -> u64 {
         self.count
@@ -92,6 +111,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn two_distributions_together_are_that_of_all_their_values(
+            mut values in prop::collection::vec(0u64..1 << 50, 1..50), cut in any::<prop::sample::Index>()
+        ) {
+            let of = |values: &[u64]| {
+                let mut histogram = Histogram::default();
+                values.iter().for_each(|value| histogram.add(Picos(*value)));
+                histogram
+            };
+            let (whole, cut) = (of(&values), cut.index(values.len()));
+            let mut joined = of(&values[..cut]);
+            joined.merge(&of(&values[cut..]));
+            prop_assert_eq!(&joined, &whole);
+            prop_assert_eq!(whole.buckets().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
+            values.sort_unstable();
+            prop_assert_eq!(whole.buckets().last().map(|(upper, _)| upper), Some(whole.max()));
+        }
+
         #[test]
         fn a_quantile_is_within_a_bucket_of_the_sorted_values(mut values in prop::collection::vec(0u64..1 << 50, 1..200), share in 0.0f64..=1.0) {
             let mut histogram = Histogram::default();

@@ -1,5 +1,6 @@
 //! The network interface of a terminal: makes packets of messages, one message after the other, and sends them.
 
+use super::arena::NONE;
 use super::packet::List;
 use crate::engine::Picos;
 
@@ -12,11 +13,15 @@ pub struct Interface {
     pub ready: Picos,
     /// When what was sent so far is on the link.
     pub free: Picos,
-    /// Messages, some of whose packets are not made yet.
+    /// Messages, some of whose packets are not sent yet.
     pub messages: List,
+    /// The one of them that packets are made of.
+    pub current: u32,
     /// Packets that were made and not sent.
     pub packets: List,
-    /// How many these are.
+    /// The port of its router.
+    pub into: u32,
+    /// How many packets were made and not sent.
     pub queued: u16,
     /// Whether an event will make the next packet.
     pub making: bool,
@@ -26,8 +31,6 @@ pub struct Interface {
     pub handed: u64,
     /// Messages entered so far.
     pub entered: u64,
-    /// Bytes sent.
-    pub bytes: u64,
 }
 
 impl Interface {
@@ -36,12 +39,13 @@ impl Interface {
         ready: Picos::ZERO,
         free: Picos::ZERO,
         messages: List::EMPTY,
+        current: NONE,
         packets: List::EMPTY,
+        into: NONE,
         queued: 0,
         making: false,
         sending: false,
         handed: 0,
         entered: 0,
-        bytes: 0,
     };
 }

@@ -19,25 +19,25 @@ pub struct Packet {
     pub destination: u32,
     /// Bytes of data.
     pub size: u16,
-    /// The group through which it goes round; [`NO_GROUP`] before one was drawn.
+    /// The group or the router through which it goes round; [`NOWHERE`] before one was drawn.
     pub intermediate: u16,
     /// Routers so far.
     pub hops: u8,
-    /// Links to routers of the same group so far.
-    pub local_hops: u8,
-    /// Links to other groups so far.
-    pub global_hops: u8,
+    /// In a dragonfly: links to routers of the same group so far, and to other groups in the upper half.
+    pub legs: u8,
+    /// The application that it belongs to.
+    pub application: u8,
     /// [`NON_MINIMAL`], [`VISITED`], [`LAST`].
     pub state: u8,
 }
 
 const _: () = assert!(std::mem::size_of::<Packet>() == 32);
 
-/// No intermediate group was drawn yet.
-pub const NO_GROUP: u16 = u16::MAX;
-/// The packet left the shortest path for its intermediate group.
+/// No place to go through was drawn yet.
+pub const NOWHERE: u16 = u16::MAX;
+/// The packet left the shortest path for a detour.
 pub const NON_MINIMAL: u8 = 1;
-/// It has been in its intermediate group.
+/// It has been where it goes through.
 pub const VISITED: u8 = 2;
 /// The last packet of its message.
 pub const LAST: u8 = 4;
@@ -62,6 +62,30 @@ impl Packet {
     #[inline]
     pub fn is(&self, state: u8) -> bool {
         self.state & state == state
+    }
+
+    /// Links to routers of the same group so far.
+    #[inline]
+    pub fn local_hops(&self) -> u8 {
+        self.legs & 15
+    }
+
+    /// Links to other groups so far.
+    #[inline]
+    pub fn global_hops(&self) -> u8 {
+        self.legs >> 4
+    }
+
+    /// It takes a link within its group.
+    #[inline]
+    pub fn count_local_hop(&mut self) {
+        self.legs += 1;
+    }
+
+    /// It takes a link to another group.
+    #[inline]
+    pub fn count_global_hop(&mut self) {
+        self.legs += 16;
     }
 }
 

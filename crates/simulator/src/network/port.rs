@@ -10,9 +10,7 @@ pub struct Port {
     pub free: Picos,
     /// Since when its buffers are full, or [`Picos::NEVER`].
     pub full_since: Picos,
-    /// Bytes that were sent.
-    pub bytes: u64,
-    /// The router or terminal at the far end.
+    /// The port of a router, or the terminal, at the far end.
     pub peer: u32,
     /// Packets that wait for room in a buffer.
     pub waiting: u16,
@@ -24,7 +22,7 @@ pub struct Port {
     pub sending: bool,
 }
 
-const _: () = assert!(std::mem::size_of::<Port>() <= 40);
+const _: () = assert!(std::mem::size_of::<Port>() <= 32);
 
 /// One class of links with its times worked out.
 #[derive(Clone, Copy, Debug)]

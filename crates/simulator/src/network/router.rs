@@ -1,8 +1,9 @@
 //! What happens at routers: packets are routed, wait for credits and for links, and go on.
 
 use super::channel::Channels;
-use super::fabric::{kind, Network, ROUTER_SHIFT};
+use super::fabric::{kind, Network, PORT_SHIFT};
 use super::packet::{append, as_terminal, take};
+use super::part::Crossing;
 use super::port::{Port, TERMINAL};
 use super::routing::{self, Loads, VIRTUAL_CHANNELS};
 use crate::engine::Picos;
@@ -26,20 +27,27 @@ impl Loads for Before<'_> {
     }
 }
 
-impl Network {
+impl<P: Copy> Network<P> {
     #[inline]
-    pub(super) fn arrival(&mut self, at: Picos, router: u32, packet: u32) {
-        self.schedule(at, kind::ARRIVE, u64::from(router) << ROUTER_SHIFT | u64::from(packet));
+    pub(super) fn arrival(&mut self, at: Picos, port: u32, packet: u32) {
+        self.schedule(at, kind::ARRIVE, u64::from(port) << PORT_SHIFT | u64::from(packet));
     }
 
-    /// A packet arrives at a router, which decides where it goes on.
+    /// A packet arrives at a port of a router, which decides where it goes on.
     #[inline]
-    pub(super) fn arrive(&mut self, router: u32, number: u32) {
+    pub(super) fn arrive(&mut self, into: u32, number: u32) {
+        let router = self.router_of_port[into as usize];
         let packet = &mut self.packets[number];
         let first = router * self.radix;
         let mut loads = Before { channels: &mut self.channels, ports: &self.ports, first, now: self.now };
-        let (port, vc) =
-            routing::step(self.parameters.routing, &self.dragonfly, packet, router, &mut loads, self.seed);
+        let (port, vc) = routing::step(
+            (self.parameters.routing, self.parameters.detour),
+            &self.plan.topology,
+            packet,
+            self.first_router + router,
+            &mut loads,
+            self.seed,
+        );
         let port = first + u32::from(port);
         let channel = port * VIRTUAL_CHANNELS + u32::from(vc);
         let capacity = self.classes[self.ports[port as usize].class as usize].capacity;
@@ -77,7 +85,7 @@ impl Network {
     pub(super) fn accept(&mut self, port: u32, channel: u32, number: u32) {
         let packet = &mut self.packets[number];
         let upstream = packet.upstream;
-        packet.upstream = channel;
+        packet.upstream = self.first_port * VIRTUAL_CHANNELS + channel;
         self.channels.fill(channel);
         let state = &mut self.ports[port as usize];
         if state.ready == 0 && state.free <= self.now {
@@ -116,12 +124,13 @@ impl Network {
     /// A free port sends a packet.
     #[inline]
     pub(super) fn forward(&mut self, port: u32, channel: u32, number: u32) {
-        let size = self.packets[number].size;
+        let packet = &self.packets[number];
+        let (size, application) = (packet.size, packet.application);
         let state = &mut self.ports[port as usize];
+        self.traffic.add(self.now, port, state.class, application, size);
         let class = &self.classes[state.class as usize];
         state.free = self.now
             + class.service_of(size, self.parameters.packet_bytes, self.parameters.empty_packet_bytes);
-        state.bytes += u64::from(size);
         let at = state.free + class.delay;
         if state.full_since != Picos::NEVER {
             self.saturated[port as usize] += self.now - state.full_since;
@@ -136,7 +145,15 @@ impl Network {
             self.delivered(number, at);
         } else {
             let peer = state.peer;
-            self.arrival(at, peer, number);
+            let own = peer.wrapping_sub(self.first_port);
+            if (own as usize) < self.ports.len() {
+                self.arrival(at, own, number);
+            } else {
+                let packet = self.packets[number];
+                self.packets.release(number);
+                let part = self.plan.division.of(peer / self.radix);
+                self.outbox.push((part, Crossing::Packet(at, peer, packet)));
+            }
         }
     }
 
@@ -153,14 +170,26 @@ impl Network {
             }
             return;
         }
-        let port = &mut self.ports[(upstream / VIRTUAL_CHANNELS) as usize];
-        let at = self.now + self.classes[port.class as usize].credit_delay;
+        let own = upstream.wrapping_sub(self.first_port * VIRTUAL_CHANNELS);
+        if (own as usize) < self.ready.len() {
+            self.credit(own, self.now);
+        } else {
+            let part = self.plan.division.of(upstream / VIRTUAL_CHANNELS / self.radix);
+            self.outbox.push((part, Crossing::Credit(self.now, upstream)));
+        }
+    }
+
+    /// A credit is sent to a channel.
+    #[inline]
+    pub(super) fn credit(&mut self, channel: u32, sent: Picos) {
+        let port = &mut self.ports[(channel / VIRTUAL_CHANNELS) as usize];
+        let at = sent + self.classes[usize::from(port.class)].credit_delay;
         if port.full_since != Picos::NEVER {
-            self.saturated[(upstream / VIRTUAL_CHANNELS) as usize] += at - port.full_since;
+            self.saturated[(channel / VIRTUAL_CHANNELS) as usize] += at - port.full_since;
             port.full_since = Picos::NEVER;
         }
-        if self.channels.credit(upstream, at) {
-            self.schedule(at, kind::ADMIT, u64::from(upstream));
+        if self.channels.credit(channel, at) {
+            self.schedule(at, kind::ADMIT, u64::from(channel));
         }
     }
 }

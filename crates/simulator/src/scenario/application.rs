@@ -3,9 +3,11 @@
 use super::rank::Rank;
 use crate::engine::Picos;
 use crate::network::Histogram;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// What an application did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationResult {
     /// When its last rank ended.
     pub elapsed: Picos,
@@ -17,24 +19,65 @@ pub struct ApplicationResult {
     pub sent: (u64, u64),
 }
 
+/// What a part of the machine has of an application.
 pub(super) struct Application {
     /// The compute node of each rank.
-    pub nodes: Vec<u32>,
-    pub ranks: Vec<Rank>,
+    pub nodes: Arc<[u32]>,
+    pub ranks: Ranks,
 }
 
-impl Application {
-    /// What it did, with the latency of its messages.
-    pub fn result(&self, message_latency: &Histogram) -> ApplicationResult {
-        ApplicationResult {
-            elapsed: self.ranks.iter().map(|rank| rank.end).max().unwrap_or_default(),
-            ranks: self
-                .ranks
-                .iter()
-                .map(|rank| [rank.spent.communication, rank.spent.io, rank.spent.compute])
-                .collect(),
-            message_latency: message_latency.clone(),
-            sent: self.ranks.iter().fold((0, 0), |sum, rank| (sum.0 + rank.sent.0, sum.1 + rank.sent.1)),
+/// The ranks that lie in a part of the machine, by their numbers in the application.
+pub(super) struct Ranks {
+    /// For each rank of the application, its place among those of its part.
+    places: Arc<[u32]>,
+    own: Vec<(u32, Rank)>,
+}
+
+impl Ranks {
+    /// Ranks with their numbers; `places` has the place of each among those of its part.
+    pub fn new(places: Arc<[u32]>, own: Vec<(u32, Rank)>) -> Ranks {
+        Ranks { places, own }
+    }
+
+    /// How many ranks the application has, elsewhere as well.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The ranks with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Rank)> {
+        self.own.iter().map(|(number, rank)| (*number, rank))
+    }
+}
+
+impl Index<usize> for Ranks {
+    type Output = Rank;
+
+    fn index(&self, rank: usize) -> &Rank {
+        &self.own[self.places[rank] as usize].1
+    }
+}
+
+impl IndexMut<usize> for Ranks {
+    fn index_mut(&mut self, rank: usize) -> &mut Rank {
+        &mut self.own[self.places[rank] as usize].1
+    }
+}
+
+/// What an application did, by what each part has of it.
+pub(super) fn result<'a>(
+    parts: impl Iterator<Item = &'a Application>,
+    message_latency: Histogram,
+) -> ApplicationResult {
+    let mut result =
+        ApplicationResult { elapsed: Picos::ZERO, ranks: Vec::new(), message_latency, sent: (0, 0) };
+    for part in parts {
+        result.ranks.resize(part.nodes.len(), [Picos::ZERO; 3]);
+        for (number, rank) in part.ranks.iter() {
+            result.elapsed = result.elapsed.max(rank.end);
+            result.ranks[number as usize] = [rank.spent.communication, rank.spent.io, rank.spent.compute];
+            result.sent = (result.sent.0 + rank.sent.0, result.sent.1 + rank.sent.1);
         }
     }
+    result
 }

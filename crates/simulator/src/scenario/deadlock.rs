@@ -11,21 +11,20 @@ impl Machine {
     /// `Invalid`, with the first ranks that wait and for what.
     pub(super) fn check_ended(&self) -> Result<()> {
         let mut waiting = Vec::new();
-        for (number, application) in self.applications.iter().enumerate() {
-            for (rank, state) in
-                application.ranks.iter().enumerate().filter(|(_, rank)| rank.waits != Waits::Ended)
-            {
-                let receives: Vec<_> = state
-                    .matching
-                    .posted()
-                    .map(|posted| format!("{:?} with tag {:?}", posted.from, posted.tag))
-                    .collect();
-                waiting.push(format!(
-                    "rank {rank} of application {number} waits for {:?}, messages from [{}]",
-                    state.waits,
-                    receives.join(", ")
-                ));
+        for (number, rank, state) in self.ranks() {
+            if state.waits == Waits::Ended {
+                continue;
             }
+            let receives: Vec<_> = state
+                .matching
+                .posted()
+                .map(|posted| format!("{:?} with tag {:?}", posted.from, posted.tag))
+                .collect();
+            waiting.push(format!(
+                "rank {rank} of application {number} waits for {:?}, messages from [{}]",
+                state.waits,
+                receives.join(", ")
+            ));
         }
         if waiting.is_empty() {
             return Ok(());

@@ -1,19 +1,19 @@
 //! What messages between nodes mean, and what timers are for.
 
-use super::machine::Machine;
+use super::partition::Partition;
 use crate::engine::Picos;
 use crate::network::{Order, Wants};
 use crate::workload::operation::Tag;
 
-/// A message on its way, under the number that the network returns.
+/// What a message means.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Envelope {
+pub enum Envelope {
     /// Between ranks of an application. A blocking send has no request.
     Rank { application: u16, from: u32, to: u32, tag: Tag, request: Option<u32> },
     /// From a rank to its server: a request.
     Ask { client: u64, bytes: u64, writes: bool },
-    /// From a server: asks for a unit of a job.
-    Pull { job: u32, unit: u64 },
+    /// From a server: asks for a unit of a job, which has so many bytes.
+    Pull { job: u32, unit: u64, bytes: u64 },
     /// A unit of a job.
     Data { job: u32, unit: u64 },
     /// From a server: the job is done.
@@ -32,7 +32,7 @@ pub(super) const RANK_BITS: u32 = 24;
 /// In the timer of a device: bits of the unit below the job.
 pub(super) const UNIT_BITS: u32 = 28;
 
-impl Machine {
+impl Partition {
     /// Hands a message to the network.
     pub(super) fn post(
         &mut self,
@@ -44,17 +44,7 @@ impl Machine {
         delay: Picos,
     ) {
         let wants = Wants { made: false, sent: matches!(envelope, Envelope::Rank { .. }), delivered: true };
-        let cookie = match self.free_envelopes.pop() {
-            Some(place) => {
-                self.envelopes[place as usize] = envelope;
-                u64::from(place)
-            }
-            None => {
-                self.envelopes.push(envelope);
-                self.envelopes.len() as u64 - 1
-            }
-        };
-        let order = Order { from, to, bytes, application: application as u16, cookie, wants };
+        let order = Order { from, to, bytes, application: application as u8, content: envelope, wants };
         self.network.send_after(delay, order);
     }
 }

@@ -1,17 +1,17 @@
 //! What the network tells, and whom that lets go on.
 
 use super::envelope::{who, Envelope, COMPUTED, TIMER_SHIFT, UNIT_BITS};
-use super::machine::Machine;
+use super::partition::Partition;
 use super::rank::Waits;
 use crate::mpi::Arrived;
 use crate::network::{Notice, Order};
 use thalweg_foundation::Result;
 
-impl Machine {
-    pub(super) fn notice(&mut self, notice: Notice) -> Result<()> {
+impl Partition {
+    pub(super) fn hear(&mut self, notice: Notice<Envelope>) -> Result<()> {
         match notice {
             Notice::Made(_) => Ok(()),
-            Notice::Sent(order) => match self.envelopes[order.cookie as usize] {
+            Notice::Sent(order) => match order.content {
                 Envelope::Rank { application, from, to, request, .. } => {
                     let state = &mut self.applications[usize::from(application)].ranks[from as usize];
                     let goes_on = match request {
@@ -22,17 +22,13 @@ impl Machine {
                 }
                 _ => Ok(()),
             },
-            Notice::Delivered(order) => {
-                let envelope = self.envelopes[order.cookie as usize];
-                self.free_envelopes.push(order.cookie as u32);
-                self.delivered(envelope, order)
-            }
+            Notice::Delivered(order) => self.arrive(order),
             Notice::Timer(cookie) => self.timer(cookie),
         }
     }
 
-    fn delivered(&mut self, envelope: Envelope, order: Order) -> Result<()> {
-        match envelope {
+    fn arrive(&mut self, order: Order<Envelope>) -> Result<()> {
+        match order.content {
             Envelope::Rank { application, from, to, tag, .. } => {
                 let (application, to) = (usize::from(application), to as usize);
                 let state = &mut self.applications[application].ranks[to];
@@ -48,8 +44,8 @@ impl Machine {
                 self.asked(client, bytes, writes);
                 Ok(())
             }
-            Envelope::Pull { job, unit } => {
-                self.pulled(job, unit, order);
+            Envelope::Pull { job, unit, bytes } => {
+                self.pulled(job, unit, bytes, order);
                 Ok(())
             }
             Envelope::Data { job, unit } => {

@@ -2,25 +2,33 @@
 
 use super::application::ApplicationResult;
 use super::machine::{Machine, Settings};
+use super::model::Model;
+use super::placement::Layout;
+use super::placing::{place, Nodes};
 use crate::engine::Picos;
-use crate::mpi::Protocol;
-use crate::network::routing::Routing;
-use crate::network::topology::Dragonfly;
-use crate::network::{Counters, Link, Network, Parameters};
+use crate::network::topology::Topology;
+use crate::network::{self, Findings, Network, Parameters};
 use crate::workload::applications::{Application, RANKS};
 use crate::workload::language::Bound;
 use crate::workload::operation::Program;
-use crate::workload::synthetic::{self, Synthetic};
+use crate::workload::synthetic::{Senders, Synthetic};
+use std::path::Path;
 use std::sync::Arc;
-use thalweg_foundation::{Error, Kind, Result};
+use thalweg_foundation::Result;
 
-/// What the paper's machine is to do, by the rules of the published artifact.
+/// What a machine is to do, and by whose rules.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// How packets find their way.
-    pub routing: Routing,
+    /// Whose rules hold.
+    pub model: Model,
+    /// How the machine is joined.
+    pub topology: Topology,
+    /// Its network: the model's parameters, or others.
+    pub parameters: Parameters,
     /// From which everything random follows.
     pub seed: u64,
+    /// How many threads may work on it; the outcome does not depend on that.
+    pub threads: usize,
     /// What runs on it.
     pub work: Work,
 }
@@ -31,7 +39,7 @@ pub enum Work {
     /// Synthetic traffic of all terminals.
     Synthetic(Synthetic),
     /// Applications, each with the compute nodes of its ranks.
-    Applications(Vec<(Task, Vec<u32>)>),
+    Applications(Vec<(Task, Nodes)>),
 }
 
 /// What an application does.
@@ -44,6 +52,17 @@ pub enum Task {
 }
 
 impl Task {
+    /// What messages call it.
+    fn name(&self) -> String {
+        match self {
+            Task::Ready(application) => application.name().to_owned(),
+            Task::Program(program) => {
+                let name = program.name();
+                Path::new(name).file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned())
+            }
+        }
+    }
+
     fn ranks(&self) -> u32 {
         match self {
             Task::Ready(_) => RANKS,
@@ -60,14 +79,10 @@ impl Task {
 }
 
 /// What a run found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// When the last thing happened.
-    pub end: Picos,
-    /// What the network counted.
-    pub counters: Counters,
-    /// What went over each link from a router.
-    pub links: Vec<Link>,
+    /// What the network found.
+    pub network: Findings,
     /// What each application did; empty for synthetic traffic.
     pub applications: Vec<ApplicationResult>,
 }
@@ -77,40 +92,36 @@ pub struct Outcome {
 /// # Errors
 /// `Invalid` for what cannot be run, or deadlocks, with names; `Interrupted` when `goes_on` said no.
 pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Result<Outcome> {
-    let Scenario { routing, seed, work } = scenario;
-    let parameters = Parameters::artifact(*routing);
+    let Scenario { model, topology, parameters, seed, threads, work } = scenario;
     match work {
         Work::Synthetic(traffic) => {
-            let mut network = Network::new(Dragonfly::paper(), parameters, 1, *seed)?;
-            synthetic::run(*traffic, &mut network, *seed, goes_on)?;
-            Ok(outcome(&network, Vec::new()))
+            traffic.check(topology)?;
+            let (parts, ahead) = Network::divided(topology.clone(), *parameters, 1, *seed)?;
+            let mut sides: Vec<_> =
+                parts.into_iter().map(|part| Senders::start(*traffic, part, *seed)).collect();
+            network::run(&mut sides, *threads, ahead, goes_on)?;
+            let network = Findings::of(sides.iter().map(Senders::network), *threads);
+            Ok(Outcome { network, applications: Vec::new() })
         }
         Work::Applications(applications) => {
-            let mut placed = Vec::new();
-            for (application, nodes) in applications {
-                let ranks = application.ranks();
-                if nodes.len() != ranks as usize {
-                    let detail = format!(
-                        "{} nodes for an application of {ranks} ranks; each rank needs one",
-                        nodes.len()
-                    );
-                    return Err(Error::new(Kind::Invalid, "scenario: placement", detail));
-                }
-                placed.push((nodes.clone(), (0..ranks).map(|rank| application.rank(rank)).collect()));
-            }
-            let settings = Settings { parameters, protocol: Protocol::artifact(), seed: *seed };
+            let wishes: Vec<_> = applications
+                .iter()
+                .map(|(application, nodes)| (application.name(), application.ranks(), nodes.clone()))
+                .collect();
+            let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
+            let programs = |task: &Task| (0..task.ranks()).map(|rank| task.rank(rank)).collect();
+            let placed = placed.into_iter().zip(applications);
+            let placed = placed.map(|(nodes, (application, _))| (nodes, programs(application))).collect();
+            let settings = Settings {
+                topology: topology.clone(),
+                parameters: *parameters,
+                protocol: model.protocol(),
+                seed: *seed,
+                threads: *threads,
+            };
             let mut machine = Machine::new(settings, placed)?;
-            let results = machine.run(goes_on)?;
-            Ok(outcome(machine.network(), results))
+            let applications = machine.run(goes_on)?;
+            Ok(Outcome { network: machine.findings(), applications })
         }
-    }
-}
-
-fn outcome(network: &Network, applications: Vec<ApplicationResult>) -> Outcome {
-    Outcome {
-        end: network.now(),
-        counters: network.counters().clone(),
-        links: network.links().collect(),
-        applications,
     }
 }

@@ -1,8 +1,7 @@
 //! What ranks do: one operation after the other, until they have to wait.
 
 use super::envelope::{client, Envelope, COMPUTED, CONTROL_BYTES, TIMER_SHIFT};
-use super::machine::Machine;
-use super::placement::{burst_buffer_of, terminal_of};
+use super::partition::Partition;
 use super::rank::Waits;
 use crate::engine::Picos;
 use crate::mpi::collectives::{schedule, Part};
@@ -10,7 +9,7 @@ use crate::mpi::{Posted, Protocol};
 use crate::workload::operation::{Operation, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
-impl Machine {
+impl Partition {
     /// Lets a rank go on until it waits for something.
     pub(super) fn advance(&mut self, application: usize, rank: usize) -> Result<()> {
         loop {
@@ -81,8 +80,15 @@ impl Machine {
                 let writes = matches!(operation, Operation::Write { .. });
                 let node = self.applications[application].nodes[rank];
                 let ask = Envelope::Ask { client: client(application, rank), bytes, writes };
-                let (_, server) = burst_buffer_of(node);
-                self.post(application, terminal_of(node), server, CONTROL_BYTES, ask, Picos::ZERO);
+                let (_, server) = self.layout.burst_buffer_of(node);
+                self.post(
+                    application,
+                    self.layout.terminal_of(node),
+                    server,
+                    CONTROL_BYTES,
+                    ask,
+                    Picos::ZERO,
+                );
                 Waits::Storage
             }
         })
@@ -107,7 +113,8 @@ impl Machine {
         }
         let sent = &mut state.ranks[rank].sent;
         *sent = (sent.0 + 1, sent.1 + bytes);
-        let (from_node, to_node) = (terminal_of(state.nodes[rank]), terminal_of(state.nodes[to as usize]));
+        let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
+        let (from_node, to_node) = (terminal(rank), terminal(to as usize));
         let envelope =
             Envelope::Rank { application: application as u16, from: rank as u32, to, tag, request };
         let delay = self.settings.protocol.delay(bytes);

@@ -1,46 +1,79 @@
-//! Where ranks and servers lie: compute nodes and burst buffers of the paper's machine, and lists of nodes.
+//! Where ranks and servers lie: compute nodes and burst buffers of a machine, and lists of nodes.
 
+use crate::network::topology::Topology;
+use std::collections::HashMap;
 use thalweg_foundation::{Error, Kind, Result};
 
-/// Compute nodes of a group; the two terminals behind them are burst buffers.
-const COMPUTE: u32 = 30;
-/// Terminals of a group.
-const GROUP: u32 = 32;
-/// Compute nodes that share a burst buffer.
-const CLIENTS: u32 = 15;
-/// Compute nodes in all: 30 in each of 33 groups.
-pub const COMPUTE_NODES: u32 = 33 * COMPUTE;
-
-/// The terminal of a compute node, by its number among compute nodes.
-pub fn terminal_of(node: u32) -> u32 {
-    node / COMPUTE * GROUP + node % COMPUTE
+/// Which terminals are compute nodes, and which burst buffers: the last two of each group, as in the published artifact, or fewer
+/// where groups are small. The others are numbered through as compute nodes, and share those of their group evenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    groups: u32,
+    /// Compute nodes and burst buffers of a group.
+    compute: u32,
+    buffers: u32,
 }
 
-/// The burst buffer of a compute node: its number among burst buffers, and its terminal.
-pub fn burst_buffer_of(node: u32) -> (u32, u32) {
-    let server = node / CLIENTS;
-    (server, server / 2 * GROUP + COMPUTE + server % 2)
+impl Layout {
+    /// That of a machine.
+    pub fn of(topology: &Topology) -> Layout {
+        let buffers = (topology.group_size() / 2).min(2);
+        Layout { groups: topology.groups(), compute: topology.group_size() - buffers, buffers }
+    }
+
+    /// Compute nodes in all.
+    pub fn nodes(&self) -> u32 {
+        self.groups * self.compute
+    }
+
+    /// Burst buffers in all.
+    pub fn servers(&self) -> u32 {
+        self.groups * self.buffers
+    }
+
+    /// The group of a compute node.
+    pub fn group_of(&self, node: u32) -> u32 {
+        node / self.compute
+    }
+
+    /// How many compute nodes of its group come before a compute node.
+    pub fn place_in_group(&self, node: u32) -> u32 {
+        node % self.compute
+    }
+
+    /// The terminal of a compute node, by its number among compute nodes.
+    pub fn terminal_of(&self, node: u32) -> u32 {
+        node / self.compute * (self.compute + self.buffers) + node % self.compute
+    }
+
+    /// The terminal of a burst buffer, by its number among burst buffers.
+    pub fn server_terminal(&self, server: u32) -> u32 {
+        (server / self.buffers + 1) * self.compute + server
+    }
+
+    /// The burst buffer of a compute node: its number among burst buffers, and its terminal.
+    pub fn burst_buffer_of(&self, node: u32) -> (u32, u32) {
+        let within = node % self.compute * self.buffers / self.compute;
+        let server = self.group_of(node) * self.buffers + within;
+        (server, self.server_terminal(server))
+    }
 }
 
 /// The node lists of a file: one application a line, numbers of compute nodes in the order of ranks.
 ///
 /// # Errors
-/// `Invalid`, with the line, for what is no number, for a node that does not exist, and for one that is named twice.
+/// `Invalid`, with the line, for what is no number, and for a node that is named twice.
 pub fn parse_nodes(text: &str) -> Result<Vec<Vec<u32>>> {
-    let mut named = vec![0; COMPUTE_NODES as usize];
+    let mut named = HashMap::new();
     let mut jobs = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
         let refused = |detail: String| Error::new(Kind::Invalid, &format!("placement: line {line}"), detail);
         let mut nodes = Vec::new();
         for word in content.split_whitespace() {
             let node: u32 = word.parse().map_err(|_| refused(format!("{word:?} is no node number")))?;
-            let place = named.get_mut(node as usize).ok_or_else(|| {
-                refused(format!("there is no compute node {node}; accepted are 0 to {}", COMPUTE_NODES - 1))
-            })?;
-            if *place != 0 {
-                return Err(refused(format!("node {node} is named twice, first in line {place}")));
+            if let Some(first) = named.insert(node, line) {
+                return Err(refused(format!("node {node} is named twice, first in line {first}")));
             }
-            *place = line;
             nodes.push(node);
         }
         if !nodes.is_empty() {
@@ -53,12 +86,15 @@ pub fn parse_nodes(text: &str) -> Result<Vec<Vec<u32>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::topology::Dragonfly;
 
     #[test]
     fn burst_buffers_are_the_last_two_terminals_of_a_group() {
-        assert_eq!([0, 29, 30, 989].map(terminal_of), [0, 29, 32, 32 * 32 + 29]);
+        let layout = Layout::of(&Dragonfly::paper().into());
+        assert_eq!((layout.nodes(), layout.servers()), (990, 66));
+        assert_eq!([0, 29, 30, 989].map(|node| layout.terminal_of(node)), [0, 29, 32, 32 * 32 + 29]);
         assert_eq!(
-            [0, 14, 15, 29, 30, 989].map(burst_buffer_of),
+            [0, 14, 15, 29, 30, 989].map(|node| layout.burst_buffer_of(node)),
             [(0, 30), (0, 30), (1, 31), (1, 31), (2, 62), (65, 1055)]
         );
     }
@@ -68,7 +104,7 @@ mod tests {
         assert_eq!(parse_nodes("1 2\n\n3\n").unwrap(), [vec![1, 2], vec![3]]);
         for (text, message) in [
             ("1 2\n3 2\n", "placement: line 2: node 2 is named twice, first in line 1"),
-            ("990", "placement: line 1: there is no compute node 990; accepted are 0 to 989"),
+            ("7 -1", "placement: line 1: \"-1\" is no node number"),
             ("1 x", "placement: line 1: \"x\" is no node number"),
         ] {
             assert_eq!(parse_nodes(text).unwrap_err().message, message);

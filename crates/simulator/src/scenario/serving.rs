@@ -2,13 +2,13 @@
 
 use super::application::Application;
 use super::envelope::{who, Envelope, COMMITTED, CONTROL_BYTES, RANK_BITS, TIMER_SHIFT, UNIT_BITS};
-use super::machine::Machine;
-use super::placement::{burst_buffer_of, terminal_of};
+use super::partition::Partition;
+use super::placement::Layout;
 use crate::engine::Picos;
 use crate::network::Order;
 use crate::storage::{Job, Reply, Server};
 
-impl Machine {
+impl Partition {
     /// A server is asked to move data: its threads begin.
     pub(super) fn asked(&mut self, client: u64, bytes: u64, writes: bool) {
         // All ranks of an application share one file, and each begins at its beginning: so did the published runs.
@@ -29,11 +29,9 @@ impl Machine {
     }
 
     /// A client is asked for a unit, and sends it.
-    pub(super) fn pulled(&mut self, job: u32, unit: u64, order: Order) {
-        let state = &self.jobs[job as usize];
-        let size = self.server_of(state.client).0.size(state, unit);
+    pub(super) fn pulled(&mut self, job: u32, unit: u64, bytes: u64, order: Order<Envelope>) {
         let application = usize::from(order.application);
-        self.post(application, order.to, order.from, size, Envelope::Data { job, unit }, Picos::ZERO);
+        self.post(application, order.to, order.from, bytes, Envelope::Data { job, unit }, Picos::ZERO);
     }
 
     /// A unit has arrived at the server that writes it, or at the client that reads it.
@@ -42,9 +40,9 @@ impl Machine {
             return self.finish(job);
         }
         let now = self.network.now();
-        let Machine { servers, jobs, applications, .. } = self;
+        let Partition { servers, jobs, applications, layout, .. } = self;
         let state = &jobs[job as usize];
-        let reply = servers[server_number(applications, state.client)].work(now, state, unit);
+        let reply = servers[server_number(layout, applications, state.client)].work(now, state, unit);
         self.reply(job, unit, reply);
     }
 
@@ -57,23 +55,23 @@ impl Machine {
         let (server, terminal) = self.server_of(state.client);
         let size = server.size(&state, unit);
         let (application, rank) = who(state.client);
-        let client = terminal_of(self.applications[application].nodes[rank]);
+        let client = self.layout.terminal_of(self.applications[application].nodes[rank]);
         self.post(application, terminal, client, size, Envelope::Data { job, unit }, Picos::ZERO);
     }
 
     /// The server of a client, and its terminal.
     fn server_of(&self, client: u64) -> (&Server, u32) {
         let (application, rank) = who(client);
-        let (number, terminal) = burst_buffer_of(self.applications[application].nodes[rank]);
+        let (number, terminal) = self.layout.burst_buffer_of(self.applications[application].nodes[rank]);
         (&self.servers[number as usize], terminal)
     }
 
     /// A thread of a server takes the next unit of a job.
     fn begin(&mut self, job: u32) {
         let now = self.network.now();
-        let Machine { servers, jobs, applications, .. } = self;
+        let Partition { servers, jobs, applications, layout, .. } = self;
         let state = &mut jobs[job as usize];
-        let server = &mut servers[server_number(applications, state.client)];
+        let server = &mut servers[server_number(layout, applications, state.client)];
         if let Some((unit, reply)) = server.begin(now, state) {
             self.reply(job, unit, reply);
         }
@@ -81,9 +79,9 @@ impl Machine {
 
     /// A unit of a job is where it belongs; its thread takes the next one.
     fn finish(&mut self, job: u32) {
-        let Machine { servers, jobs, applications, .. } = self;
+        let Partition { servers, jobs, applications, layout, .. } = self;
         let state = &mut jobs[job as usize];
-        let reply = servers[server_number(applications, state.client)].finish(state);
+        let reply = servers[server_number(layout, applications, state.client)].finish(state);
         if reply == Reply::Done {
             self.reply(job, 0, reply);
         } else {
@@ -94,16 +92,16 @@ impl Machine {
     fn reply(&mut self, job: u32, unit: u64, reply: Reply) {
         let client = self.jobs[job as usize].client;
         let (application, rank) = who(client);
-        let node = terminal_of(self.applications[application].nodes[rank]);
+        let node = self.layout.terminal_of(self.applications[application].nodes[rank]);
         let (_, terminal) = self.server_of(client);
         match reply {
-            Reply::Pull(_) => {
+            Reply::Pull(bytes) => {
                 self.post(
                     application,
                     terminal,
                     node,
                     CONTROL_BYTES,
-                    Envelope::Pull { job, unit },
+                    Envelope::Pull { job, unit, bytes },
                     Picos::ZERO,
                 );
             }
@@ -119,7 +117,7 @@ impl Machine {
     }
 }
 
-fn server_number(applications: &[Application], client: u64) -> usize {
+fn server_number(layout: &Layout, applications: &[Application], client: u64) -> usize {
     let (application, rank) = who(client);
-    burst_buffer_of(applications[application].nodes[rank]).0 as usize
+    layout.burst_buffer_of(applications[application].nodes[rank]).0 as usize
 }

@@ -2,8 +2,8 @@
 
 use crate::engine::random::{self, Purpose};
 use crate::engine::Picos;
-use crate::network::topology::Dragonfly;
-use crate::network::{Network, Notice, Order, Wants};
+use crate::network::topology::Topology;
+use crate::network::{Network, Notice, Order, Side, Wants};
 use thalweg_foundation::{Error, Kind, Result};
 
 /// Where a terminal's messages go.
@@ -54,20 +54,20 @@ impl Pattern {
     }
 
     /// Where `terminal` sends, by random `bits`; never to itself.
-    fn destination(self, dragonfly: &Dragonfly, terminal: u32, bits: u64) -> u32 {
-        let count = dragonfly.terminal_count();
+    fn destination(self, topology: &Topology, terminal: u32, bits: u64) -> u32 {
+        let count = topology.terminal_count();
         let other = |first: u32, count: u32| {
             // One of `count` terminals from `first` on, without this one if it is among them.
             let within = terminal.wrapping_sub(first) < count;
             let chosen = first + random::below(bits, count - u32::from(within));
             chosen + u32::from(within && chosen >= terminal)
         };
-        let group_size = dragonfly.routers * dragonfly.terminals;
+        let group_size = topology.group_size();
         let onward = |terminals: u32| (terminal + terminals) % count;
         match self {
             Pattern::UniformRandom => other(0, count),
             Pattern::NextGroup => onward(group_size),
-            Pattern::Tornado => onward(dragonfly.groups / 2 * group_size),
+            Pattern::Tornado => onward(topology.groups() / 2 * group_size),
             Pattern::Shift => onward(count / 2),
             Pattern::NearestNeighbour => onward(1),
             Pattern::HotSpot => {
@@ -106,9 +106,34 @@ pub struct Synthetic {
     pub messages: u64,
 }
 
-/// The senders of synthetic traffic.
+impl Synthetic {
+    /// Checks that a machine can carry it.
+    ///
+    /// # Errors
+    /// `Invalid` for a machine of one terminal, which has nobody to send to, for a pattern between groups on a machine of one,
+    /// and for messages that are too large.
+    pub fn check(&self, topology: &Topology) -> Result<()> {
+        let refused = |detail: String| Err(Error::new(Kind::Invalid, "synthetic traffic", detail));
+        if topology.terminal_count() < 2 {
+            return refused("a machine of 1 terminal; at least 2 are needed".into());
+        }
+        if self.pattern.destination(topology, 0, 0) == 0 {
+            return refused(format!(
+                "pattern {:?} needs more than one group; this machine has one",
+                self.pattern.name()
+            ));
+        }
+        if self.bytes > 1 << 40 {
+            return refused(format!("messages of {} bytes; at most 1 TiB", self.bytes));
+        }
+        Ok(())
+    }
+}
+
+/// A part of a network with the senders of synthetic traffic on its terminals.
 #[derive(Debug)]
 pub struct Senders {
+    network: Network<()>,
     traffic: Synthetic,
     seed: u64,
     /// For each terminal, how many messages it has sent, and when the last one.
@@ -116,47 +141,25 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// Senders on every terminal of `network`, each with its first message under way.
-    ///
-    /// # Errors
-    /// `Invalid` for a machine of one terminal, which has nobody to send to, for a pattern between groups on a machine of one,
-    /// and for messages that are too large.
-    pub fn start(traffic: Synthetic, network: &mut Network, seed: u64) -> Result<Senders> {
-        let count = network.topology().terminal_count();
-        if count < 2 {
-            return Err(Error::new(
-                Kind::Invalid,
-                "synthetic traffic",
-                "a machine of 1 terminal; at least 2 are needed",
-            ));
+    /// Senders of `traffic` on every terminal of `network`, each with its first message under way.
+    pub fn start(traffic: Synthetic, network: Network<()>, seed: u64) -> Senders {
+        let terminals = network.terminals();
+        let sent = vec![(0, Picos::ZERO); terminals.len()];
+        let mut senders = Senders { network, traffic, seed, sent };
+        for terminal in terminals {
+            senders.next(terminal);
         }
-        if traffic.pattern.destination(network.topology(), 0, 0) == 0 {
-            let detail = format!(
-                "pattern {:?} needs more than one group; this machine has one",
-                traffic.pattern.name()
-            );
-            return Err(Error::new(Kind::Invalid, "synthetic traffic", detail));
-        }
-        if traffic.bytes > 1 << 40 {
-            let detail = format!("messages of {} bytes; at most 1 TiB", traffic.bytes);
-            return Err(Error::new(Kind::Invalid, "synthetic traffic", detail));
-        }
-        let mut senders = Senders { traffic, seed, sent: vec![(0, Picos::ZERO); count as usize] };
-        for terminal in 0..count {
-            senders.next(terminal, network);
-        }
-        Ok(senders)
+        senders
     }
 
-    /// When an interface has made all packets of a message, the next one stands behind it, be it for later.
-    pub fn notice(&mut self, notice: Notice, network: &mut Network) {
-        if let Notice::Made(order) = notice {
-            self.next(order.from, network);
-        }
+    /// The part that they send over.
+    pub fn network(&self) -> &Network<()> {
+        &self.network
     }
 
-    fn next(&mut self, terminal: u32, network: &mut Network) {
-        let (count, last) = self.sent[terminal as usize];
+    fn next(&mut self, terminal: u32) {
+        let sent = &mut self.sent[(terminal - self.network.terminals().start) as usize];
+        let (count, last) = *sent;
         if count == self.traffic.messages {
             return;
         }
@@ -166,35 +169,32 @@ impl Senders {
             Gaps::Exponential => random::exponential(draw(Purpose::Gap), self.traffic.mean_gap),
         };
         let at = last + gap;
-        let to = self.traffic.pattern.destination(network.topology(), terminal, draw(Purpose::Destination));
+        *sent = (count + 1, at);
+        let destination = draw(Purpose::Destination);
+        let to = self.traffic.pattern.destination(self.network.topology(), terminal, destination);
         let wants = Wants { made: true, ..Wants::default() };
-        network.send_at(
-            at,
-            Order { from: terminal, to, bytes: self.traffic.bytes, application: 0, cookie: 0, wants },
-        );
-        self.sent[terminal as usize] = (count + 1, at);
+        let order =
+            Order { from: terminal, to, bytes: self.traffic.bytes, application: 0, content: (), wants };
+        self.network.send_at(at, order);
     }
 }
 
-/// Runs synthetic traffic on a network until everything has arrived. `goes_on` is asked now and then, with the simulated time and
-/// the number of packets that have arrived.
-///
-/// # Errors
-/// As [`Senders::start`] and [`Network::check_idle`]; `Interrupted` when `goes_on` said no.
-pub fn run(
-    traffic: Synthetic,
-    network: &mut Network,
-    seed: u64,
-    mut goes_on: impl FnMut(Picos, u64) -> bool,
-) -> Result<()> {
-    let mut senders = Senders::start(traffic, network, seed)?;
-    while network.step() {
-        while let Some(notice) = network.notices().pop() {
-            senders.notice(notice, network);
-        }
-        if network.asks() && !goes_on(network.now(), network.counters().delivered) {
-            return Err(network.interrupted());
-        }
+impl Side for Senders {
+    type Content = ();
+
+    fn network(&mut self) -> &mut Network<()> {
+        &mut self.network
     }
-    network.check_idle()
+
+    fn delivered(&self) -> u64 {
+        self.network.counters().delivered
+    }
+
+    /// When an interface has made all packets of a message, the next one stands behind it, be it for later.
+    fn notice(&mut self, notice: Notice<()>) -> Result<()> {
+        if let Notice::Made(order) = notice {
+            self.next(order.from);
+        }
+        Ok(())
+    }
 }

@@ -1,7 +1,8 @@
 //! Ports that lead towards a group, and the choice between them.
 
 use super::super::topology::Dragonfly;
-use super::{Loads, Place};
+use super::dragonfly::Place;
+use super::Loads;
 
 /// The global ports of `router` that lead to `group`; when it has none, the ports to those routers beside it that do.
 pub fn toward(dragonfly: &Dragonfly, router: u32, group: u16) -> impl Iterator<Item = u16> + Clone + '_ {

@@ -1,36 +1,53 @@
 //! Routing: which port a packet takes from where it is. One algorithm, one file.
 
 mod candidates;
+mod dragonfly;
 mod minimal;
 mod progressive;
+mod torus;
+mod tree;
 mod ugal;
 mod valiant;
 
-use super::packet::{Packet, NON_MINIMAL};
-use super::topology::Dragonfly;
+use super::packet::Packet;
+use super::topology::Topology;
 use crate::engine::random::{self, Purpose};
 use thalweg_foundation::{Error, Kind, Result};
 
 /// How packets find their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// A shortest path, at random where there are several.
+    /// A shortest path: at random where a dragonfly has several, by the destination's number in a tree, dimension after dimension
+    /// in a torus.
     Minimal,
-    /// By way of a random third group (Valiant, by group).
+    /// By way of a random third group or a random router (Valiant; see [`Detour`]).
     Valiant,
-    /// At the first router the better one of the shortest path and one through a random third group.
+    /// At the first router the better one of the shortest path and a detour.
     Ugal,
     /// As UGAL, and again at every router of the source group (progressive adaptive routing).
     Progressive,
+    /// In a tree: up by the port with the least before it.
+    Adaptive,
+}
+
+/// Through what a dragonfly's packets go round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detour {
+    /// Any router of a third group: as the published artifact has it.
+    Group,
+    /// A certain router of a third group: as the paper has it. Progressive routing goes by group all the same, for more steps
+    /// would need more virtual channels.
+    Router,
 }
 
 impl Routing {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Routing); 4] = [
+    pub const NAMES: [(&'static str, Routing); 5] = [
         ("minimal", Routing::Minimal),
         ("valiant", Routing::Valiant),
         ("ugal", Routing::Ugal),
         ("par", Routing::Progressive),
+        ("adaptive", Routing::Adaptive),
     ];
 
     /// The algorithm of a name.
@@ -46,9 +63,25 @@ impl Routing {
             },
         )
     }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Routing::NAMES.iter().find(|(_, routing)| *routing == self).map_or("", |(name, _)| name)
+    }
+
+    /// Those that a topology has.
+    pub fn of(topology: &Topology) -> &'static [Routing] {
+        match topology {
+            Topology::Dragonfly(_) => {
+                &[Routing::Minimal, Routing::Valiant, Routing::Ugal, Routing::Progressive]
+            }
+            Topology::FatTree(_) => &[Routing::Minimal, Routing::Adaptive],
+            Topology::Torus(_) => &[Routing::Minimal, Routing::Valiant],
+        }
+    }
 }
 
-/// Virtual channels that the algorithms need: two in the source group, one in the intermediate group, one in the last.
+/// Virtual channels that the algorithms need at most.
 pub const VIRTUAL_CHANNELS: u32 = 4;
 
 /// How much is before a router's ports.
@@ -57,71 +90,40 @@ pub trait Loads {
     fn load(&mut self, port: u16) -> u32;
 }
 
-/// A packet's place, and its random numbers there.
-pub struct Place<'a> {
-    dragonfly: &'a Dragonfly,
-    router: u32,
-    group: u16,
-    destination_group: u16,
+/// A packet's random numbers at one router.
+pub struct Draws {
     seed: u64,
     packet: u64,
-    draws: u64,
+    count: u64,
 }
 
-impl Place<'_> {
-    fn draw(&mut self, bound: u32) -> u32 {
-        self.draws += 1;
-        random::below(random::bits(self.seed, Purpose::Route, self.packet, self.draws), bound)
+impl Draws {
+    fn new(seed: u64, packet: &Packet) -> Draws {
+        // Unlike the place where its record lies, these are the same in every run.
+        let number = packet.born.0.wrapping_add(u64::from(packet.destination) << 48);
+        Draws { seed, packet: number, count: u64::from(packet.hops) << 8 }
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        self.count += 1;
+        random::below(random::bits(self.seed, Purpose::Route, self.packet, self.count), bound)
     }
 }
 
 /// The port and the virtual channel on which a packet leaves `router`. Notes in the packet what was decided and that it came.
 #[inline]
 pub fn step<L: Loads>(
-    routing: Routing,
-    dragonfly: &Dragonfly,
+    (routing, detour): (Routing, Detour),
+    topology: &Topology,
     packet: &mut Packet,
     router: u32,
     loads: &mut L,
     seed: u64,
 ) -> (u16, u8) {
-    let destination = dragonfly.router_of(packet.destination);
-    let (group, destination_group) = (dragonfly.group(router), dragonfly.group(destination));
     packet.hops += 1;
-    // The source group comes first: what stays in it never uses the channel of the last group.
-    let channel = match (packet.global_hops, packet.is(NON_MINIMAL)) {
-        (0, false) => packet.local_hops.min(1),
-        (0, true) => 1,
-        _ if group == destination_group => 3,
-        _ => 2,
-    };
-    if destination == router {
-        return (dragonfly.terminal_port(packet.destination), channel);
+    match topology {
+        Topology::Dragonfly(known) => dragonfly::step(routing, detour, known, packet, router, loads, seed),
+        Topology::FatTree(known) => tree::step(routing, known, packet, router, loads, seed),
+        Topology::Torus(known) => torus::step(routing, known, packet, router, seed),
     }
-    if group == destination_group {
-        packet.local_hops += 1;
-        return (dragonfly.member(destination), channel);
-    }
-    let mut place = Place {
-        dragonfly,
-        router,
-        group,
-        destination_group,
-        seed,
-        // Unlike the place where its record lies, these are the same in every run.
-        packet: packet.born.0.wrapping_add(u64::from(packet.destination) << 48),
-        draws: u64::from(packet.hops) << 8,
-    };
-    let port = match routing {
-        Routing::Minimal => minimal::port(&mut place),
-        Routing::Valiant => valiant::port(&mut place, packet),
-        Routing::Ugal => ugal::port(&mut place, packet, loads),
-        Routing::Progressive => progressive::port(&mut place, packet, loads),
-    };
-    if u32::from(port) < dragonfly.routers {
-        packet.local_hops += 1;
-    } else {
-        packet.global_hops += 1;
-    }
-    (port, channel)
 }

@@ -4,20 +4,21 @@
 //! Once a packet has left the shortest path it stays off it until its intermediate group. Source: N. Jiang, J. Kim, W. Dally,
 //! Indirect adaptive routing on large scale interconnection networks, ISCA 2009, as the published artifact of MFNetSim has it.
 
-use super::super::packet::{Packet, NON_MINIMAL, NO_GROUP, VISITED};
+use super::super::packet::{Packet, NON_MINIMAL, NOWHERE, VISITED};
 use super::candidates::{best, third_group, toward};
-use super::{Loads, Place};
+use super::dragonfly::Place;
+use super::Loads;
 
 pub fn port<L: Loads>(place: &mut Place<'_>, packet: &mut Packet, loads: &mut L) -> u16 {
     let first = packet.hops == 1;
     if first {
-        packet.intermediate = third_group(place).unwrap_or(NO_GROUP);
+        packet.intermediate = third_group(place).unwrap_or(NOWHERE);
     }
     if place.group == packet.intermediate {
         packet.state |= VISITED;
     }
     let shortest = toward(place.dragonfly, place.router, place.destination_group);
-    if packet.global_hops > 0 || packet.intermediate == NO_GROUP {
+    if packet.global_hops() > 0 || packet.intermediate == NOWHERE {
         return best(place, shortest, loads).0;
     }
     let direct = |group| {

@@ -1,28 +1,29 @@
-//! UGAL with what the first router knows: the shortest path, or one through a random third group whose load counts twice.
+//! UGAL with what the first router knows: the shortest path, or one through a random third group, whose load counts twice.
 //!
 //! Source: A. Singh, Load-balanced routing in interconnection networks, PhD thesis, Stanford 2005 (UGAL-L).
 
-use super::super::packet::{Packet, NON_MINIMAL, NO_GROUP};
-use super::candidates::{best, third_group, toward};
-use super::{minimal, valiant, Loads, Place};
+use super::super::packet::{Packet, NON_MINIMAL, NOWHERE};
+use super::candidates::{best, toward};
+use super::dragonfly::Place;
+use super::{minimal, valiant, Loads};
 
 pub fn port<L: Loads>(place: &mut Place<'_>, packet: &mut Packet, loads: &mut L) -> u16 {
     if packet.is(NON_MINIMAL) {
-        return valiant::port(place, packet);
+        return valiant::onward(place, packet);
     }
     if packet.hops > 1 {
         return minimal::port(place);
     }
-    let Some(group) = third_group(place) else { return minimal::port(place) };
+    let Some(detour) = valiant::detour(place) else { return minimal::port(place) };
     let shortest = toward(place.dragonfly, place.router, place.destination_group);
-    let around = toward(place.dragonfly, place.router, group);
+    let around = toward(place.dragonfly, place.router, valiant::group_of(place, detour));
     let (minimal, load) = best(place, shortest, loads);
     let (other, other_load) = best(place, around, loads);
-    debug_assert_eq!(packet.intermediate, NO_GROUP);
+    debug_assert_eq!(packet.intermediate, NOWHERE);
     if load <= 2 * other_load {
         return minimal;
     }
-    packet.intermediate = group;
+    packet.intermediate = detour;
     packet.state |= NON_MINIMAL;
     other
 }

@@ -4,6 +4,8 @@
 //! are laid as a palm tree: the k-th link of router r leads r·h + k + 1 groups onward, to the router that lies as far from the
 //! group's end as r from its beginning.
 
+use super::super::counters::LinkKind;
+use super::End;
 use thalweg_foundation::{Error, Kind, Result};
 
 /// A dragonfly by its numbers. Routers and terminals are numbered through all groups; a router's ports are first those to the
@@ -94,19 +96,40 @@ impl Dragonfly {
         }
     }
 
-    /// Routers in all.
-    pub fn router_count(&self) -> u32 {
+    pub(super) fn router_count(&self) -> u32 {
         self.groups * self.routers
     }
 
-    /// Terminals in all.
-    pub fn terminal_count(&self) -> u32 {
+    pub(super) fn terminal_count(&self) -> u32 {
         self.router_count() * self.terminals
     }
 
-    /// Ports of a router.
-    pub fn radix(&self) -> u32 {
+    pub(super) fn radix(&self) -> u32 {
         self.routers + self.global_links + self.terminals
+    }
+
+    pub(super) fn group_size(&self) -> u32 {
+        self.routers * self.terminals
+    }
+
+    pub(super) fn firsts(&self) -> Vec<u32> {
+        (0..self.router_count()).step_by(self.routers as usize).collect()
+    }
+
+    pub(super) fn end(&self, router: u32, index: u32) -> End {
+        let (member, radix) = (u32::from(self.member(router)), self.radix());
+        if index < self.routers {
+            if index == member {
+                return End::Nothing;
+            }
+            return End::Router { kind: LinkKind::Local, port: (router - member + index) * radix + member };
+        }
+        if index < self.routers + self.global_links {
+            return self.global_peer(router, index - self.routers).map_or(End::Nothing, |(peer, k)| {
+                End::Router { kind: LinkKind::Global, port: peer * radix + self.routers + k }
+            });
+        }
+        End::Terminal(router * self.terminals + index - self.routers - self.global_links)
     }
 
     /// The group of a router.
@@ -121,9 +144,8 @@ impl Dragonfly {
         self.member_of_router[router as usize]
     }
 
-    /// The router of a terminal.
     #[inline]
-    pub fn router_of(&self, terminal: u32) -> u32 {
+    pub(in super::super) fn router_of(&self, terminal: u32) -> u32 {
         terminal / self.terminals
     }
 
@@ -152,13 +174,13 @@ impl Dragonfly {
         Some(((u32::from(self.group(router)) + link % others + 1) % self.groups) as u16)
     }
 
-    /// The router at the far end of the `k`-th global link of a router, if it is laid.
-    pub fn global_peer(&self, router: u32, k: u32) -> Option<u32> {
+    /// The router at the far end of the `k`-th global link of a router, and which of its global links that is, if it is laid.
+    fn global_peer(&self, router: u32, k: u32) -> Option<(u32, u32)> {
         let group = self.global_peer_group(router, k)?;
         let others = self.groups - 1;
         let link = u32::from(self.member(router)) * self.global_links + k;
         let back = link / others * others + (others - 1 - link % others);
-        Some(u32::from(group) * self.routers + back / self.global_links)
+        Some((u32::from(group) * self.routers + back / self.global_links, back % self.global_links))
     }
 }
 
@@ -174,7 +196,8 @@ mod tests {
             let (s, r) = (router / 8, router % 8);
             for k in 0..4 {
                 // The reference: router r, global port k of group s goes to group (s + 4r + k + 1) mod 33, router 7 − r.
-                assert_eq!(dragonfly.global_peer(router, k), Some((s + 4 * r + k + 1) % 33 * 8 + 7 - r));
+                let (peer, _) = dragonfly.global_peer(router, k).unwrap();
+                assert_eq!(peer, (s + 4 * r + k + 1) % 33 * 8 + 7 - r);
             }
         }
     }
@@ -186,8 +209,8 @@ mod tests {
             let mut laid = vec![0; (groups * groups) as usize];
             for router in 0..dragonfly.router_count() {
                 for k in 0..links {
-                    let peer = dragonfly.global_peer(router, k).unwrap();
-                    assert!((0..links).any(|back| dragonfly.global_peer(peer, back) == Some(router)));
+                    let (peer, back) = dragonfly.global_peer(router, k).unwrap();
+                    assert_eq!(dragonfly.global_peer(peer, back), Some((router, k)));
                     laid[(u32::from(dragonfly.group(router)) * groups + u32::from(dragonfly.group(peer)))
                         as usize] += 1;
                     let port = (routers + k) as u16;

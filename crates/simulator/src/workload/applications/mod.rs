@@ -50,6 +50,16 @@ impl Application {
         }
     }
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Application::Milc { .. } => "milc",
+            Application::Nekbone => "nekbone",
+            Application::Checkpoint => "checkpoint",
+            Application::CosmoFlow { .. } => "cosmoflow",
+        }
+    }
+
     /// The same with other options, where they are given: iterations for MILC, for CosmoFlow whether it reads.
     ///
     /// # Errors
