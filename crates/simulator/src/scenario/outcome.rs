@@ -119,7 +119,8 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
                 seed: *seed,
                 threads: *threads,
             };
-            let mut machine = Machine::new(settings, placed)?;
+            let names = applications.iter().map(|(task, _)| task.name()).collect();
+            let mut machine = Machine::new(settings, placed)?.named(names);
             let applications = machine.run(goes_on)?;
             Ok(Outcome { network: machine.findings(), applications })
         }
