@@ -14,7 +14,7 @@ fn settings() -> Settings {
     let parameters =
         Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
     let topology = Dragonfly::paper().into();
-    Settings { topology, parameters, protocol: Protocol::ARTIFACT, seed: 1, threads: 1 }
+    Settings { topology, parameters, protocol: Protocol::artifact(), seed: 1, threads: 1 }
 }
 
 fn machine(programs: Vec<Vec<Operation>>) -> Machine {
@@ -26,7 +26,7 @@ fn machine(programs: Vec<Vec<Operation>>) -> Machine {
 #[test]
 fn a_blocking_send_ends_when_its_last_packet_leaves_and_a_receive_when_it_is_there() {
     let send = Operation::Send { to: 1, bytes: 4096, tag: 3 };
-    let receive = Operation::Recv { from: Source::Any, tag: None };
+    let receive = Operation::Recv { from: Source::Any, bytes: 4096, tag: None };
     let mut machine = machine(vec![vec![send], vec![receive]]);
     let result = machine.run(|_, _| true).unwrap().remove(0);
     // 3,510 ns and 0.55 ns a byte to the interface, 10 ns within it.
@@ -38,11 +38,65 @@ fn a_blocking_send_ends_when_its_last_packet_leaves_and_a_receive_when_it_is_the
     assert_eq!((result.elapsed, result.sent), (Picos(arrives), (1, 4096)));
 }
 
+fn rendezvous(programs: Vec<Vec<Operation>>) -> Machine {
+    let nodes = (0..programs.len() as u32).collect();
+    let programs = programs.into_iter().map(|program| Box::new(program.into_iter()) as Program).collect();
+    Machine::new(Settings { protocol: Protocol::right(), ..settings() }, vec![(nodes, programs)]).unwrap()
+}
+
+#[test]
+fn a_large_message_waits_for_its_receive() {
+    let send = Operation::Send { to: 1, bytes: 8192, tag: 3 };
+    let receive = Operation::Recv { from: Source::Rank(0), bytes: 8192, tag: Some(3) };
+    let late = vec![Operation::Compute { time: Picos(50_000_000) }, receive.clone()];
+    // Within a router a packet of 64 bytes takes 11.1 ns on each of two links, where a chunk's time is charged as delay.
+    let (overhead, copy) = (3_510_000, 550);
+    for (receiver, from) in [(vec![receive], None), (late, Some(50_000_000))] {
+        let mut machine = rendezvous(vec![vec![send.clone()], receiver]);
+        let result = machine.run(|_, _| true).unwrap().remove(0);
+        // Call, answer and data, and the bytes of the data alone are the application's.
+        assert_eq!((result.sent, machine.findings().counters.delivered), ((1, 8192), 1 + 1 + 2));
+        let handshake = 2 * (overhead + 64 * copy);
+        let least = from.map_or(handshake, |from| from + handshake / 2) + overhead;
+        let most = least + 3 * 1_100_000;
+        let elapsed = result.elapsed.0;
+        assert!((least..most).contains(&elapsed), "{elapsed} {least}");
+        assert!(result.ranks[0][0].0 > least, "the sender waits for the answer");
+    }
+    // One byte less, and the sender is done before the receiver asks.
+    let eager = Operation::Send { to: 1, bytes: 8191, tag: 3 };
+    let result = rendezvous(vec![vec![eager], vec![]]).run(|_, _| true).unwrap().remove(0);
+    assert!(result.ranks[0][0] < Picos(10_000_000));
+}
+
+#[test]
+fn blocking_sends_of_large_messages_wait_for_each_other_and_exchanges_do_not() {
+    let to = |to| Operation::Send { to, bytes: 10_000, tag: 0 };
+    let from = |from| Operation::Recv { from: Source::Rank(from), bytes: 10_000, tag: None };
+    let error =
+        rendezvous(vec![vec![to(1), from(1)], vec![to(0), from(0)]]).run(|_, _| true).unwrap_err().message;
+    assert!(error.contains("rank 0 of application 0 waits for rank 1 to receive its message"), "{error}");
+    assert!(error.contains("in a circle: rank 0 waits for rank 1, which waits for rank 0"), "{error}");
+    let exchange = |other| {
+        vec![
+            Operation::Isend { to: other, bytes: 10_000, tag: 0, request: 1 },
+            Operation::Irecv { from: Source::Any, bytes: 10_000, tag: None, request: 2 },
+            Operation::WaitAll,
+        ]
+    };
+    let mut machine = rendezvous(vec![exchange(1), exchange(0)]);
+    assert_eq!(machine.run(|_, _| true).unwrap()[0].sent, (2, 20_000));
+    let collectives = vec![Operation::allreduce(100_000), Operation::allreduce(1_000_000)];
+    for ranks in [2, 5, 8] {
+        rendezvous(vec![collectives.clone(); ranks]).run(|_, _| true).unwrap();
+    }
+}
+
 #[test]
 fn waiting_for_all_waits_for_sends_and_receives() {
     let exchange = |other| {
         vec![
-            Operation::Irecv { from: Source::Rank(other), tag: Some(1), request: 0 },
+            Operation::Irecv { from: Source::Rank(other), bytes: 100_000, tag: Some(1), request: 0 },
             Operation::Isend { to: other, bytes: 100_000, tag: 1, request: 1 },
             Operation::Compute { time: Picos(1_000_000) },
             Operation::WaitAll,
@@ -59,8 +113,7 @@ fn waiting_for_all_waits_for_sends_and_receives() {
 
 #[test]
 fn collectives_end_on_every_rank() {
-    let program =
-        vec![Operation::Barrier, Operation::Allreduce { bytes: 8 }, Operation::Allreduce { bytes: 200_000 }];
+    let program = vec![Operation::barrier(), Operation::allreduce(8), Operation::allreduce(200_000)];
     for ranks in [1, 2, 5, 8, 13] {
         let mut machine = machine(vec![program.clone(); ranks]);
         assert_eq!(machine.run(|_, _| true).unwrap()[0].ranks.len(), ranks);
@@ -69,7 +122,7 @@ fn collectives_end_on_every_rank() {
 
 #[test]
 fn a_write_takes_what_its_units_take_on_the_device() {
-    let mut machine = machine(vec![vec![Operation::Write { bytes: 2_500_000 }]]);
+    let mut machine = machine(vec![vec![Operation::write(2_500_000)]]);
     let result = machine.run(|_, _| true).unwrap().remove(0);
     assert_eq!(
         machine.servers().next().unwrap().device.requests,
@@ -84,7 +137,7 @@ fn a_write_takes_what_its_units_take_on_the_device() {
 
 #[test]
 fn a_read_moves_its_data_to_the_client() {
-    let mut machine = machine(vec![vec![Operation::Read { bytes: 1_000_000 }]]);
+    let mut machine = machine(vec![vec![Operation::read(1_000_000)]]);
     machine.run(|_, _| true).unwrap();
     // The request, 245 packets of data, and the word that all was sent.
     assert_eq!(machine.findings().counters.delivered, 247);
@@ -92,13 +145,14 @@ fn a_read_moves_its_data_to_the_client() {
 
 #[test]
 fn who_waits_for_what_never_comes_is_named() {
-    let receive = |from| vec![Operation::Recv { from: Source::Rank(from), tag: Some(7) }];
+    let receive = |from| vec![Operation::Recv { from: Source::Rank(from), bytes: 1, tag: Some(7) }];
     let error = machine(vec![receive(1), receive(0)]).run(|_, _| true).unwrap_err();
     assert_eq!(
         error.message,
         "simulation: deadlock: 2 ranks wait for what never comes: \
-         rank 0 of application 0 waits for Receive, messages from [Rank(1) with tag Some(7)]; \
-         rank 1 of application 0 waits for Receive, messages from [Rank(0) with tag Some(7)]"
+         rank 0 of application 0 waits for a message from rank 1 with tag 7; \
+         rank 1 of application 0 waits for a message from rank 0 with tag 7; \
+         in a circle: rank 0 waits for rank 1, which waits for rank 0 of application 0"
     );
     let error =
         machine(vec![vec![Operation::Send { to: 4, bytes: 1, tag: 0 }]]).run(|_, _| true).unwrap_err();

@@ -11,6 +11,8 @@ import typer
 
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
+from thalweg.cli.sim_check import check
+from thalweg.cli.sim_exec import execute
 from thalweg.cli.sim_several import compare, sweep
 from thalweg.cli.sim_telling import telling
 
@@ -22,6 +24,8 @@ def register(app: typer.Typer) -> None:
     sim.command("sweep")(sweep)
     sim.command("compare")(compare)
     sim.command("validate")(validate)
+    sim.command("check")(check)
+    sim.command("exec", context_settings={"ignore_unknown_options": True})(execute)
     app.add_typer(sim, name="sim")
 
 

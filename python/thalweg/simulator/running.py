@@ -6,10 +6,14 @@ import resource
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thalweg.simulator.outcome import Outcome
-from thalweg.simulator.scenario import Scenario, nodes_of
+from thalweg.simulator.program import Program
+from thalweg.simulator.scenario import Application, Scenario, nodes_of
+
+if TYPE_CHECKING:
+    from thalweg._native import BoundProgram
 
 #: Hears the simulated time in seconds and how many packets have arrived.
 Tell = Callable[[float, int], None]
@@ -76,12 +80,19 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
         )
     else:
         applications = [
-            (application.name, application.iterations, application.reads, nodes_of(application))
-            for application in scenario.application
+            (_doing(application, scenario.seed), nodes_of(application)) for application in scenario.application
         ]
         found = _native.simulate_applications(machine, applications, tell)
-    names = [application.name for application in scenario.application]
+    names = [application.label for application in scenario.application]
     return Outcome.of(found, names, clock() - begin, _peak_memory())
+
+
+def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
+    """What an application does: a program for as many tasks as it has ranks, or the name of a ready-made one."""
+    if application.program is None:
+        return application.label, application.iterations, application.reads
+    ranks = application.ranks or len(nodes_of(application))
+    return Program(application.program).bound(ranks, application.parameters, seed=seed)
 
 
 def _peak_memory() -> int:

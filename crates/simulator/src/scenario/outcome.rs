@@ -9,7 +9,11 @@ use crate::engine::Picos;
 use crate::network::topology::Topology;
 use crate::network::{self, Findings, Network, Parameters};
 use crate::workload::applications::{Application, RANKS};
+use crate::workload::language::Bound;
+use crate::workload::operation::Program;
 use crate::workload::synthetic::{Senders, Synthetic};
+use std::path::Path;
+use std::sync::Arc;
 use thalweg_foundation::Result;
 
 /// What a machine is to do, and by whose rules.
@@ -35,7 +39,43 @@ pub enum Work {
     /// Synthetic traffic of all terminals.
     Synthetic(Synthetic),
     /// Applications, each with the compute nodes of its ranks.
-    Applications(Vec<(Application, Nodes)>),
+    Applications(Vec<(Task, Nodes)>),
+}
+
+/// What an application does.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// A ready-made one.
+    Ready(Application),
+    /// A program of the workload language, for as many tasks as it has nodes.
+    Program(Arc<Bound>),
+}
+
+impl Task {
+    /// What messages call it.
+    fn name(&self) -> String {
+        match self {
+            Task::Ready(application) => application.name().to_owned(),
+            Task::Program(program) => {
+                let name = program.name();
+                Path::new(name).file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    fn ranks(&self) -> u32 {
+        match self {
+            Task::Ready(_) => RANKS,
+            Task::Program(program) => program.tasks(),
+        }
+    }
+
+    fn rank(&self, rank: u32) -> Program {
+        match self {
+            Task::Ready(application) => application.program(rank),
+            Task::Program(program) => Box::new(program.task(rank)),
+        }
+    }
 }
 
 /// What a run found.
@@ -66,11 +106,10 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
         Work::Applications(applications) => {
             let wishes: Vec<_> = applications
                 .iter()
-                .map(|(application, nodes)| (application.name().to_owned(), RANKS, nodes.clone()))
+                .map(|(application, nodes)| (application.name(), application.ranks(), nodes.clone()))
                 .collect();
             let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
-            let programs =
-                |application: &Application| (0..RANKS).map(|rank| application.program(rank)).collect();
+            let programs = |task: &Task| (0..task.ranks()).map(|rank| task.rank(rank)).collect();
             let placed = placed.into_iter().zip(applications);
             let placed = placed.map(|(nodes, (application, _))| (nodes, programs(application))).collect();
             let settings = Settings {
@@ -80,7 +119,8 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
                 seed: *seed,
                 threads: *threads,
             };
-            let mut machine = Machine::new(settings, placed)?;
+            let names = applications.iter().map(|(task, _)| task.name()).collect();
+            let mut machine = Machine::new(settings, placed)?.named(names);
             let applications = machine.run(goes_on)?;
             Ok(Outcome { network: machine.findings(), applications })
         }

@@ -4,8 +4,8 @@ use super::envelope::{client, Envelope, COMPUTED, CONTROL_BYTES, TIMER_SHIFT};
 use super::partition::Partition;
 use super::rank::Waits;
 use crate::engine::Picos;
-use crate::mpi::collectives::{allreduce, barrier};
-use crate::mpi::Posted;
+use crate::mpi::collectives::{schedule, Part};
+use crate::mpi::{Arrived, Posted, Protocol, HANDSHAKE_BYTES};
 use crate::workload::operation::{Operation, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -14,7 +14,7 @@ impl Partition {
     pub(super) fn advance(&mut self, application: usize, rank: usize) -> Result<()> {
         loop {
             let now = self.network.now();
-            let Some(operation) = self.applications[application].ranks[rank].next() else {
+            let Some(operation) = self.applications[application].ranks[rank].next(now)? else {
                 let state = &mut self.applications[application].ranks[rank];
                 state.waits = Waits::Ended;
                 state.end = now;
@@ -44,18 +44,11 @@ impl Partition {
                 self.send(application, rank, to, bytes, tag, Some(request))?;
                 Waits::Nothing
             }
-            Operation::Recv { from, tag } => {
-                if state.matching.post(Posted { from, tag, request: None }) {
-                    Waits::Nothing
-                } else {
-                    Waits::Receive
-                }
+            Operation::Recv { from, tag, .. } => {
+                self.receive(application, rank, Posted { from, tag, request: None })
             }
-            Operation::Irecv { from, tag, request } => {
-                if !state.matching.post(Posted { from, tag, request: Some(request) }) {
-                    state.pending.push(request);
-                }
-                Waits::Nothing
+            Operation::Irecv { from, tag, request, .. } => {
+                self.receive(application, rank, Posted { from, tag, request: Some(request) })
             }
             Operation::Wait { request } if state.pending.contains(&request) => Waits::Request(request),
             Operation::WaitAll if !state.pending.is_empty() => Waits::Requests,
@@ -65,15 +58,15 @@ impl Partition {
                 self.network.wake_at(self.network.now() + time, cookie);
                 Waits::Time
             }
-            Operation::Allreduce { bytes } => {
-                state.schedule.extend(allreduce(rank as u32, ranks, bytes));
+            Operation::Collective { kind, root, bytes, ref group } => {
+                let part = Part { kind, root, bytes, group };
+                let Protocol { algorithms, exchange, .. } = &self.settings.protocol;
+                state.schedule.extend(schedule(part, rank as u32, ranks, algorithms, *exchange)?);
                 Waits::Nothing
             }
-            Operation::Barrier => {
-                state.schedule.extend(barrier(rank as u32, ranks));
-                Waits::Nothing
-            }
-            Operation::Write { bytes } | Operation::Read { bytes } => {
+            // Opening, closing and synchronising cost the client nothing in the published artifact.
+            Operation::Open { .. } | Operation::Close { .. } | Operation::Sync { .. } => Waits::Nothing,
+            Operation::Write { bytes, .. } | Operation::Read { bytes, .. } => {
                 if bytes == 0 {
                     return Ok(Waits::Nothing);
                 }
@@ -111,13 +104,89 @@ impl Partition {
             );
             return Err(Error::new(Kind::Invalid, "simulation: send", detail));
         }
-        state.sent = (state.sent.0 + 1, state.sent.1 + bytes);
+        let sent = &mut state.ranks[rank].sent;
+        *sent = (sent.0 + 1, sent.1 + bytes);
         let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
         let (from_node, to_node) = (terminal(rank), terminal(to as usize));
-        let envelope =
-            Envelope::Rank { application: application as u16, from: rank as u32, to, tag, request };
-        let delay = self.settings.protocol.delay(bytes);
-        self.post(application, from_node, to_node, bytes, envelope, delay);
+        let application_number = application as u16;
+        let from = rank as u32;
+        if !self.settings.protocol.waits(bytes) {
+            let delay = self.settings.protocol.delay(bytes);
+            let envelope = Envelope::Rank { application: application_number, from, to, tag, request };
+            self.post(application, from_node, to_node, bytes, envelope, delay);
+            return Ok(());
+        }
+        let state = &mut state.ranks[rank];
+        let held = state.holds;
+        state.holds = held.wrapping_add(1);
+        state.held.insert(held, (bytes, request));
+        let delay = self.settings.protocol.delay(HANDSHAKE_BYTES);
+        let envelope = Envelope::Call { application: application_number, from, to, tag, held };
+        self.post(application, from_node, to_node, HANDSHAKE_BYTES, envelope, delay);
         Ok(())
+    }
+
+    /// Posts a receive; what the rank has to wait for.
+    fn receive(&mut self, application: usize, rank: usize, receive: Posted) -> Waits {
+        let state = &mut self.applications[application].ranks[rank];
+        let arrived = state.matching.post(receive);
+        if let Some(Arrived { held: None, .. }) = arrived {
+            return Waits::Nothing;
+        }
+        state.pending.extend(receive.request);
+        if let Some(Arrived { from, held: Some(held), .. }) = arrived {
+            self.answer(application, rank, from, held, receive.request);
+        }
+        match receive.request {
+            Some(_) => Waits::Nothing,
+            None => Waits::Receive,
+        }
+    }
+
+    /// Tells the sender of a message that is held back that it may come.
+    pub(super) fn answer(
+        &mut self,
+        application: usize,
+        rank: usize,
+        sender: u32,
+        held: u32,
+        request: Option<u32>,
+    ) {
+        let nodes = &self.applications[application].nodes;
+        let terminal = |rank: usize| self.layout.terminal_of(nodes[rank]);
+        let (from_node, to_node) = (terminal(rank), terminal(sender as usize));
+        let envelope = Envelope::Answer {
+            application: application as u16,
+            from: rank as u32,
+            to: sender,
+            held,
+            request,
+        };
+        let delay = self.settings.protocol.delay(HANDSHAKE_BYTES);
+        self.post(application, from_node, to_node, HANDSHAKE_BYTES, envelope, delay);
+    }
+
+    /// Sends a message that was held back; its data are not copied.
+    pub(super) fn release(
+        &mut self,
+        application: usize,
+        rank: usize,
+        receiver: u32,
+        held: u32,
+        receives: Option<u32>,
+    ) {
+        let state = &mut self.applications[application];
+        let Some((bytes, sends)) = state.ranks[rank].held.remove(&held) else { return };
+        let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
+        let (from_node, to_node) = (terminal(rank), terminal(receiver as usize));
+        let envelope = Envelope::Held {
+            application: application as u16,
+            from: rank as u32,
+            to: receiver,
+            sends,
+            receives,
+        };
+        let delay = self.settings.protocol.overhead;
+        self.post(application, from_node, to_node, bytes, envelope, delay);
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::engine::Picos;
 use crate::mpi::Matching;
-use crate::workload::operation::{Operation, Program};
-use std::collections::VecDeque;
+use crate::workload::operation::{Operation, Program, Seen};
+use std::collections::{HashMap, VecDeque};
+use thalweg_foundation::Result;
 
 /// What a rank waits for before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +43,18 @@ pub struct Rank {
     pub matching: Matching,
     /// Requests that are not complete.
     pub pending: Vec<u32>,
+    /// Messages that are held back until they are received, by number: their bytes, and the requests of their sends.
+    pub held: HashMap<u32, (u64, Option<u32>)>,
+    /// How many messages were ever held back.
+    pub holds: u32,
     pub waits: Waits,
     /// Since when it waits.
     pub since: Picos,
     pub spent: Spent,
+    /// Messages that it sent to other ranks, and their bytes.
+    pub sent: (u64, u64),
+    /// Messages of other ranks that have come, and their bytes.
+    pub received: (u64, u64),
     /// When its program ended.
     pub end: Picos,
 }
@@ -57,16 +66,23 @@ impl Rank {
             schedule: VecDeque::new(),
             matching: Matching::default(),
             pending: Vec::new(),
+            held: HashMap::new(),
+            holds: 0,
             waits: Waits::Nothing,
             since: Picos::ZERO,
             spent: Spent::default(),
+            sent: (0, 0),
+            received: (0, 0),
             end: Picos::ZERO,
         }
     }
 
     /// The next operation.
-    pub fn next(&mut self) -> Option<Operation> {
-        self.schedule.pop_front().or_else(|| self.program.next())
+    pub fn next(&mut self, now: Picos) -> Result<Option<Operation>> {
+        match self.schedule.pop_front() {
+            Some(operation) => Ok(Some(operation)),
+            None => self.program.next(&Seen { now, sent: self.sent, received: self.received }),
+        }
     }
 
     /// A request is complete; true when the rank waited for just that.
