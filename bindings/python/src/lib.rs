@@ -12,6 +12,7 @@ mod simulator;
 mod stream;
 mod variable;
 mod waiting;
+mod workload;
 
 use pyo3::prelude::*;
 use thalweg::{limits, Bytes};
@@ -48,12 +49,16 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::PushedMany>()?;
     module.add_class::<variable::Variable>()?;
     module.add_class::<variable::RegionLoan>()?;
+    module.add_class::<workload::WorkloadProgram>()?;
+    module.add_class::<workload::BoundProgram>()?;
+    module.add_class::<workload::WorkloadTask>()?;
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_synthetic, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_applications, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::parse_nodes, module)?)?;
+    module.add_function(wrap_pyfunction!(workload::check_program, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::relayout, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::element_by_element, module)?)?;

@@ -1,11 +1,13 @@
 //! Simulated machines: a scenario in, numbers out.
 
 use crate::failure::raised;
+use crate::workload::BoundProgram;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
 use thalweg::simulator::{
     description, parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Model,
-    Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Work,
+    Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
@@ -45,8 +47,15 @@ pub enum Place {
     Listed(Vec<u32>),
 }
 
-/// An application as Python names it: its name, its options, none where they are its own, and the nodes of its ranks.
-type Placed = (String, Option<u32>, Option<bool>, Place);
+/// What an application does, as Python says it.
+#[derive(FromPyObject)]
+pub enum Doing {
+    /// A program that knows its tasks.
+    #[pyo3(transparent)]
+    Program(Py<BoundProgram>),
+    /// The name of a ready-made one, and its options, none where they are its own.
+    Ready(String, Option<u32>, Option<bool>),
+}
 
 /// The node lists of a file's text: one application a line.
 #[pyfunction]
@@ -88,23 +97,27 @@ pub fn simulate_synthetic<'py>(
     simulate(py, machine.scenario(Work::Synthetic(traffic)).map_err(raised)?, tell)
 }
 
-/// The options of each application are its iterations, and whether it reads.
+/// Applications, each with the nodes of its ranks: programs, or names with their iterations and whether they read.
 #[pyfunction]
 pub fn simulate_applications<'py>(
     py: Python<'py>,
     machine: Machine,
-    applications: Vec<Placed>,
+    applications: Vec<(Doing, Place)>,
     tell: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut placed = Vec::new();
-    for (name, iterations, reads, nodes) in applications {
-        let application =
-            Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?;
+    for (doing, nodes) in applications {
+        let task = match doing {
+            Doing::Program(program) => Task::Program(Arc::clone(&program.get().0)),
+            Doing::Ready(name, iterations, reads) => Task::Ready(
+                Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?,
+            ),
+        };
         let nodes = match nodes {
             Place::Listed(nodes) => Nodes::Listed(nodes),
             Place::Policy(name) => Nodes::Chosen(Policy::named(&name).map_err(raised)?),
         };
-        placed.push((application, nodes));
+        placed.push((task, nodes));
     }
     simulate(py, machine.scenario(Work::Applications(placed)).map_err(raised)?, tell)
 }

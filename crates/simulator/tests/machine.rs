@@ -14,7 +14,7 @@ fn settings() -> Settings {
     let parameters =
         Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
     let topology = Dragonfly::paper().into();
-    Settings { topology, parameters, protocol: Protocol::ARTIFACT, seed: 1, threads: 1 }
+    Settings { topology, parameters, protocol: Protocol::artifact(), seed: 1, threads: 1 }
 }
 
 fn machine(programs: Vec<Vec<Operation>>) -> Machine {
@@ -26,7 +26,7 @@ fn machine(programs: Vec<Vec<Operation>>) -> Machine {
 #[test]
 fn a_blocking_send_ends_when_its_last_packet_leaves_and_a_receive_when_it_is_there() {
     let send = Operation::Send { to: 1, bytes: 4096, tag: 3 };
-    let receive = Operation::Recv { from: Source::Any, tag: None };
+    let receive = Operation::Recv { from: Source::Any, bytes: 4096, tag: None };
     let mut machine = machine(vec![vec![send], vec![receive]]);
     let result = machine.run(|_, _| true).unwrap().remove(0);
     // 3,510 ns and 0.55 ns a byte to the interface, 10 ns within it.
@@ -42,7 +42,7 @@ fn a_blocking_send_ends_when_its_last_packet_leaves_and_a_receive_when_it_is_the
 fn waiting_for_all_waits_for_sends_and_receives() {
     let exchange = |other| {
         vec![
-            Operation::Irecv { from: Source::Rank(other), tag: Some(1), request: 0 },
+            Operation::Irecv { from: Source::Rank(other), bytes: 100_000, tag: Some(1), request: 0 },
             Operation::Isend { to: other, bytes: 100_000, tag: 1, request: 1 },
             Operation::Compute { time: Picos(1_000_000) },
             Operation::WaitAll,
@@ -59,8 +59,7 @@ fn waiting_for_all_waits_for_sends_and_receives() {
 
 #[test]
 fn collectives_end_on_every_rank() {
-    let program =
-        vec![Operation::Barrier, Operation::Allreduce { bytes: 8 }, Operation::Allreduce { bytes: 200_000 }];
+    let program = vec![Operation::barrier(), Operation::allreduce(8), Operation::allreduce(200_000)];
     for ranks in [1, 2, 5, 8, 13] {
         let mut machine = machine(vec![program.clone(); ranks]);
         assert_eq!(machine.run(|_, _| true).unwrap()[0].ranks.len(), ranks);
@@ -69,7 +68,7 @@ fn collectives_end_on_every_rank() {
 
 #[test]
 fn a_write_takes_what_its_units_take_on_the_device() {
-    let mut machine = machine(vec![vec![Operation::Write { bytes: 2_500_000 }]]);
+    let mut machine = machine(vec![vec![Operation::write(2_500_000)]]);
     let result = machine.run(|_, _| true).unwrap().remove(0);
     assert_eq!(
         machine.servers().next().unwrap().device.requests,
@@ -84,7 +83,7 @@ fn a_write_takes_what_its_units_take_on_the_device() {
 
 #[test]
 fn a_read_moves_its_data_to_the_client() {
-    let mut machine = machine(vec![vec![Operation::Read { bytes: 1_000_000 }]]);
+    let mut machine = machine(vec![vec![Operation::read(1_000_000)]]);
     machine.run(|_, _| true).unwrap();
     // The request, 245 packets of data, and the word that all was sent.
     assert_eq!(machine.findings().counters.delivered, 247);
@@ -92,7 +91,7 @@ fn a_read_moves_its_data_to_the_client() {
 
 #[test]
 fn who_waits_for_what_never_comes_is_named() {
-    let receive = |from| vec![Operation::Recv { from: Source::Rank(from), tag: Some(7) }];
+    let receive = |from| vec![Operation::Recv { from: Source::Rank(from), bytes: 1, tag: Some(7) }];
     let error = machine(vec![receive(1), receive(0)]).run(|_, _| true).unwrap_err();
     assert_eq!(
         error.message,

@@ -21,12 +21,16 @@ mod relayout;
 /// Machines that are not there.
 pub mod simulator {
     pub use thalweg_simulator::engine::Picos;
+    pub use thalweg_simulator::mpi::collectives::{schedule, Algorithm, Algorithms, Exchange, Part};
     pub use thalweg_simulator::network::routing::Routing;
     pub use thalweg_simulator::network::{Histogram, LinkKind};
     pub use thalweg_simulator::scenario::{
-        description, parse_nodes, run, ApplicationResult, Model, Nodes, Outcome, Policy, Scenario, Work,
+        description, parse_nodes, run, tally, ApplicationResult, Model, Nodes, Outcome, Policy, Scenario,
+        Tally, Task, Work,
     };
     pub use thalweg_simulator::workload::applications::Application;
+    pub use thalweg_simulator::workload::language::{Bound, Diagnostic, Performer, Program, Source as Text};
+    pub use thalweg_simulator::workload::operation::{Behaviour, Collective, Group, Operation, Seen, Source};
     pub use thalweg_simulator::workload::synthetic::{Gaps, Pattern, Synthetic};
 }
 

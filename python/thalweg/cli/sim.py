@@ -14,6 +14,7 @@ import typer
 
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
+from thalweg.cli.sim_check import check
 
 if TYPE_CHECKING:
     from thalweg.simulator.running import Tell
@@ -24,6 +25,7 @@ def register(app: typer.Typer) -> None:
     sim = typer.Typer(no_args_is_help=True, help="Simulate workloads on an interconnect that is not there.")
     sim.command("run")(run)
     sim.command("validate")(validate)
+    sim.command("check")(check)
     app.add_typer(sim, name="sim")
 
 

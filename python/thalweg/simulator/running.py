@@ -6,10 +6,14 @@ import resource
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thalweg.simulator.outcome import Outcome
-from thalweg.simulator.scenario import Scenario, nodes_of
+from thalweg.simulator.program import Program
+from thalweg.simulator.scenario import Application, Scenario, nodes_of
+
+if TYPE_CHECKING:
+    from thalweg._native import BoundProgram
 
 #: Hears the simulated time in seconds and how many packets have arrived.
 Tell = Callable[[float, int], None]
@@ -76,14 +80,22 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
         )
     else:
         applications = [
-            (application.name, application.iterations, application.reads, nodes_of(application))
-            for application in scenario.application
+            (_doing(application, scenario.seed), nodes_of(application)) for application in scenario.application
         ]
         found = _native.simulate_applications(machine, applications, tell)
-    names = [application.name for application in scenario.application]
+    names = [application.label for application in scenario.application]
     return Outcome.of(found, names, clock() - begin, _peak_memory())
 
 
 def _peak_memory() -> int:
     """Bytes that this process held at most so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
+    """What an application does: a program for as many tasks as it has nodes, or the name of a ready-made one."""
+    if application.program is None:
+        return application.label, application.iterations, application.reads
+    nodes = application.nodes and nodes_of(application)
+    ranks = application.ranks or len(nodes or [])
+    return Program(application.program).bound(ranks, application.parameters, seed=seed)

@@ -16,6 +16,7 @@ from thalweg.sizes import parse_size
 _COUNT = Field(default=None, ge=0, lt=1 << 32)
 
 Routing = Literal["minimal", "valiant", "ugal", "par", "adaptive"]
+READY = ("milc", "nekbone", "checkpoint", "cosmoflow")
 
 
 class _Part(BaseModel):
@@ -108,27 +109,57 @@ class Synthetic(_Part):
 
 
 class Application(_Part):
-    """A ready-made application of 300 ranks, and the nodes that it runs on."""
+    """A ready-made application of 300 ranks, or a program of the workload language, and the nodes that it runs on."""
 
-    name: Literal["milc", "nekbone", "checkpoint", "cosmoflow"]
+    #: A ready-made application; with a program, what reports call it.
+    name: str | None = None
+    #: The file of a program.
+    program: str | None = None
+    #: Values of the program's parameters, by their names or options.
+    parameters: dict[str, int | str] = Field(default_factory=dict)
     #: A list of compute nodes in the order of ranks, or a file of such lists.
     nodes: list[int] | str | None = None
     #: How its nodes are chosen among those that are free, where they are not given.
     placement: Literal["contiguous", "random-nodes", "random-routers", "round-robin-groups"] | None = None
     #: Which list of the file, counted from 1.
     line: int = Field(default=1, ge=1)
+    #: Ranks of a program; as many as there are nodes by default.
+    ranks: int | None = Field(default=None, ge=1)
     iterations: int | None = Field(default=None, ge=1, le=1_000_000)
     reads: bool | None = None
 
     @model_validator(mode="after")
     def _options(self) -> Application:
-        if self.iterations is not None and self.name != "milc":
-            raise ValueError(f"{self.name} has no iterations; only milc has")
-        if self.reads is not None and self.name != "cosmoflow":
-            raise ValueError(f"{self.name} cannot be told whether it reads; only cosmoflow can")
+        if self.program is None:
+            if self.name not in READY:
+                raise ValueError(f"name is {self.name!r}; accepted are {', '.join(READY)}, or give a program")
+            if self.parameters or self.ranks is not None:
+                raise ValueError(f"{self.name} has no parameters and 300 ranks; only a program can be told others")
+        if self.iterations is not None and (self.program or self.name != "milc"):
+            raise ValueError(f"{self.label} has no iterations; only milc has")
+        if self.reads is not None and (self.program or self.name != "cosmoflow"):
+            raise ValueError(f"{self.label} cannot be told whether it reads; only cosmoflow can")
         if self.nodes is not None and self.placement is not None:
-            raise ValueError(f"{self.name} has nodes as well as a placement; give one of them")
+            raise ValueError(f"{self.label} has nodes as well as a placement; give one of them")
+        if self.program is not None and self.nodes is None and self.ranks is None:
+            raise ValueError(f"{self.label} has neither ranks nor nodes; give one of them")
         return self
+
+    @field_validator("program")
+    @classmethod
+    def _program_found(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        folder = (info.context or {}).get("folder")
+        for candidate in ([folder / value] if folder is not None else []) + [Path(value)]:
+            if candidate.is_file():
+                return str(candidate)
+        raise ValueError(f"there is no program {value!r}; give a file beside the scenario, such as 'milc.ncptl'")
+
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        return self.name or Path(self.program or "").stem
 
     @field_validator("nodes")
     @classmethod
@@ -200,11 +231,11 @@ def nodes_of(application: Application) -> list[int] | str:
     if application.nodes is None:
         return application.placement or "contiguous"
     if isinstance(application.nodes, list):
-        return application.nodes
+        return application.nodes[: application.ranks]
     lists = _native.parse_nodes(Path(application.nodes).read_text(encoding="utf-8"))
     if application.line > len(lists):
         raise InvalidError(
-            f"scenario: application {application.name}: {application.nodes} has no line {application.line} of nodes; "
+            f"scenario: application {application.label}: {application.nodes} has no line {application.line} of nodes; "
             f"it has {len(lists)}"
         )
-    return lists[application.line - 1]
+    return lists[application.line - 1][: application.ranks]

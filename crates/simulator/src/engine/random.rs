@@ -21,6 +21,8 @@ pub enum Purpose {
     Route,
     /// The order of nodes in a random placement.
     Placement,
+    /// A random number in a program of the workload language.
+    Program,
 }
 
 fn mixed(mut z: u64) -> u64 {

@@ -5,4 +5,4 @@ mod matching;
 mod protocol;
 
 pub use matching::{Arrived, Matching, Posted};
-pub use protocol::Protocol;
+pub use protocol::{Protocol, HANDSHAKE_BYTES};

@@ -24,8 +24,6 @@ pub(super) struct Application {
     /// The compute node of each rank.
     pub nodes: Arc<[u32]>,
     pub ranks: Ranks,
-    /// Messages that these ranks sent to others, and their bytes.
-    pub sent: (u64, u64),
 }
 
 /// The ranks that lie in a part of the machine, by their numbers in the application.
@@ -77,9 +75,9 @@ pub(super) fn result<'a>(
         result.ranks.resize(part.nodes.len(), [Picos::ZERO; 3]);
         for (number, rank) in part.ranks.iter() {
             result.elapsed = result.elapsed.max(rank.end);
+            result.sent = (result.sent.0 + rank.sent.0, result.sent.1 + rank.sent.1);
             result.ranks[number as usize] = [rank.spent.communication, rank.spent.io, rank.spent.compute];
         }
-        result.sent = (result.sent.0 + part.sent.0, result.sent.1 + part.sent.1);
     }
     result
 }

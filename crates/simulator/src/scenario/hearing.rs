@@ -32,6 +32,7 @@ impl Partition {
             Envelope::Rank { application, from, to, tag, .. } => {
                 let (application, to) = (usize::from(application), to as usize);
                 let state = &mut self.applications[application].ranks[to];
+                state.received = (state.received.0 + 1, state.received.1 + order.bytes);
                 let Some(posted) = state.matching.arrive(Arrived { from, tag }) else { return Ok(()) };
                 let goes_on = match posted.request {
                     Some(request) => state.complete(request),

@@ -78,7 +78,7 @@ impl Machine {
             let (nodes, places): (Arc<[u32]>, Arc<[u32]>) = (nodes.into(), places.into());
             for (part, own) in parts.iter_mut().zip(own) {
                 let ranks = Ranks::new(places.clone(), own);
-                part.applications.push(Application { nodes: nodes.clone(), ranks, sent: (0, 0) });
+                part.applications.push(Application { nodes: nodes.clone(), ranks });
             }
         }
         Ok(Machine { settings, layout, parts, ahead })

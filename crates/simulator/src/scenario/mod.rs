@@ -14,10 +14,12 @@ mod placement;
 mod placing;
 mod rank;
 mod serving;
+mod tally;
 
 pub use application::ApplicationResult;
 pub use machine::{Machine, Settings};
 pub use model::Model;
-pub use outcome::{run, Outcome, Scenario, Work};
+pub use outcome::{run, Outcome, Scenario, Task, Work};
 pub use placement::{parse_nodes, Layout};
 pub use placing::{Nodes, Policy};
+pub use tally::{tally, Tally};

@@ -45,6 +45,6 @@ impl Model {
 
     /// How its ranks hand messages to the network.
     pub fn protocol(self) -> Protocol {
-        Protocol::ARTIFACT
+        Protocol::artifact()
     }
 }

@@ -9,7 +9,10 @@ use crate::engine::Picos;
 use crate::network::topology::Topology;
 use crate::network::{self, Findings, Network, Parameters};
 use crate::workload::applications::{Application, RANKS};
+use crate::workload::language::Bound;
+use crate::workload::operation::Program;
 use crate::workload::synthetic::{Senders, Synthetic};
+use std::sync::Arc;
 use thalweg_foundation::Result;
 
 /// What a machine is to do, and by whose rules.
@@ -35,7 +38,39 @@ pub enum Work {
     /// Synthetic traffic of all terminals.
     Synthetic(Synthetic),
     /// Applications, each with the compute nodes of its ranks.
-    Applications(Vec<(Application, Nodes)>),
+    Applications(Vec<(Task, Nodes)>),
+}
+
+/// What an application does.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// A ready-made one.
+    Ready(Application),
+    /// A program of the workload language, for as many tasks as it has nodes.
+    Program(Arc<Bound>),
+}
+
+impl Task {
+    fn name(&self) -> &'static str {
+        match self {
+            Task::Ready(application) => application.name(),
+            Task::Program(_) => "a program",
+        }
+    }
+
+    fn ranks(&self) -> u32 {
+        match self {
+            Task::Ready(_) => RANKS,
+            Task::Program(program) => program.tasks(),
+        }
+    }
+
+    fn rank(&self, rank: u32) -> Program {
+        match self {
+            Task::Ready(application) => application.program(rank),
+            Task::Program(program) => Box::new(program.task(rank)),
+        }
+    }
 }
 
 /// What a run found.
@@ -66,13 +101,12 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
         Work::Applications(applications) => {
             let wishes: Vec<_> = applications
                 .iter()
-                .map(|(application, nodes)| (application.name().to_owned(), RANKS, nodes.clone()))
+                .map(|(task, nodes)| (task.name().to_owned(), task.ranks(), nodes.clone()))
                 .collect();
             let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
-            let programs =
-                |application: &Application| (0..RANKS).map(|rank| application.program(rank)).collect();
+            let programs = |task: &Task| (0..task.ranks()).map(|rank| task.rank(rank)).collect();
             let placed = placed.into_iter().zip(applications);
-            let placed = placed.map(|(nodes, (application, _))| (nodes, programs(application))).collect();
+            let placed = placed.map(|(nodes, (task, _))| (nodes, programs(task))).collect();
             let settings = Settings {
                 topology: topology.clone(),
                 parameters: *parameters,

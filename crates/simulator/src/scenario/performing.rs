@@ -4,8 +4,8 @@ use super::envelope::{client, Envelope, COMPUTED, CONTROL_BYTES, TIMER_SHIFT};
 use super::partition::Partition;
 use super::rank::Waits;
 use crate::engine::Picos;
-use crate::mpi::collectives::{allreduce, barrier};
-use crate::mpi::Posted;
+use crate::mpi::collectives::{schedule, Part};
+use crate::mpi::{Posted, Protocol};
 use crate::workload::operation::{Operation, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -14,7 +14,7 @@ impl Partition {
     pub(super) fn advance(&mut self, application: usize, rank: usize) -> Result<()> {
         loop {
             let now = self.network.now();
-            let Some(operation) = self.applications[application].ranks[rank].next() else {
+            let Some(operation) = self.applications[application].ranks[rank].next(now)? else {
                 let state = &mut self.applications[application].ranks[rank];
                 state.waits = Waits::Ended;
                 state.end = now;
@@ -44,14 +44,14 @@ impl Partition {
                 self.send(application, rank, to, bytes, tag, Some(request))?;
                 Waits::Nothing
             }
-            Operation::Recv { from, tag } => {
+            Operation::Recv { from, tag, .. } => {
                 if state.matching.post(Posted { from, tag, request: None }) {
                     Waits::Nothing
                 } else {
                     Waits::Receive
                 }
             }
-            Operation::Irecv { from, tag, request } => {
+            Operation::Irecv { from, tag, request, .. } => {
                 if !state.matching.post(Posted { from, tag, request: Some(request) }) {
                     state.pending.push(request);
                 }
@@ -65,15 +65,15 @@ impl Partition {
                 self.network.wake_at(self.network.now() + time, cookie);
                 Waits::Time
             }
-            Operation::Allreduce { bytes } => {
-                state.schedule.extend(allreduce(rank as u32, ranks, bytes));
+            Operation::Collective { kind, root, bytes, ref group } => {
+                let part = Part { kind, root, bytes, group };
+                let Protocol { algorithms, exchange, .. } = &self.settings.protocol;
+                state.schedule.extend(schedule(part, rank as u32, ranks, algorithms, *exchange)?);
                 Waits::Nothing
             }
-            Operation::Barrier => {
-                state.schedule.extend(barrier(rank as u32, ranks));
-                Waits::Nothing
-            }
-            Operation::Write { bytes } | Operation::Read { bytes } => {
+            // Opening, closing and synchronising cost the client nothing in the published artifact.
+            Operation::Open { .. } | Operation::Close { .. } | Operation::Sync { .. } => Waits::Nothing,
+            Operation::Write { bytes, .. } | Operation::Read { bytes, .. } => {
                 if bytes == 0 {
                     return Ok(Waits::Nothing);
                 }
@@ -111,7 +111,8 @@ impl Partition {
             );
             return Err(Error::new(Kind::Invalid, "simulation: send", detail));
         }
-        state.sent = (state.sent.0 + 1, state.sent.1 + bytes);
+        let sent = &mut state.ranks[rank].sent;
+        *sent = (sent.0 + 1, sent.1 + bytes);
         let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
         let (from_node, to_node) = (terminal(rank), terminal(to as usize));
         let envelope =

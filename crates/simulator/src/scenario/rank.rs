@@ -2,8 +2,9 @@
 
 use crate::engine::Picos;
 use crate::mpi::Matching;
-use crate::workload::operation::{Operation, Program};
+use crate::workload::operation::{Operation, Program, Seen};
 use std::collections::VecDeque;
+use thalweg_foundation::Result;
 
 /// What a rank waits for before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,10 @@ pub struct Rank {
     /// Since when it waits.
     pub since: Picos,
     pub spent: Spent,
+    /// Messages that it sent to other ranks, and their bytes.
+    pub sent: (u64, u64),
+    /// Messages of other ranks that have come, and their bytes.
+    pub received: (u64, u64),
     /// When its program ended.
     pub end: Picos,
 }
@@ -60,13 +65,18 @@ impl Rank {
             waits: Waits::Nothing,
             since: Picos::ZERO,
             spent: Spent::default(),
+            sent: (0, 0),
+            received: (0, 0),
             end: Picos::ZERO,
         }
     }
 
     /// The next operation.
-    pub fn next(&mut self) -> Option<Operation> {
-        self.schedule.pop_front().or_else(|| self.program.next())
+    pub fn next(&mut self, now: Picos) -> Result<Option<Operation>> {
+        match self.schedule.pop_front() {
+            Some(operation) => Ok(Some(operation)),
+            None => self.program.next(&Seen { now, sent: self.sent, received: self.received }),
+        }
     }
 
     /// A request is complete; true when the rank waited for just that.

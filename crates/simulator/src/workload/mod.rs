@@ -1,5 +1,6 @@
 //! What machines are made to do.
 
 pub mod applications;
+pub mod language;
 pub mod operation;
 pub mod synthetic;

@@ -5,8 +5,8 @@ use crate::engine::Picos;
 
 pub fn program(reads: bool) -> Program {
     let bytes = 8 << 20;
-    let batch = if reads { Operation::Read { bytes } } else { Operation::Write { bytes } };
+    let batch = if reads { Operation::read(bytes) } else { Operation::write(bytes) };
     let compute = Operation::Compute { time: Picos(129_000_000_000) };
-    let step = [batch, compute, Operation::Allreduce { bytes: 7_379_200 * 4 }];
-    Box::new((0..5).flat_map(move |_| step))
+    let step = [batch, compute, Operation::allreduce(7_379_200 * 4)];
+    Box::new((0..5).flat_map(move |_| step.clone()))
 }

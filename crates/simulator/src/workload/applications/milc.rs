@@ -26,6 +26,7 @@ pub fn program(rank: u32, iterations: u32) -> Program {
     let exchange = move || {
         let receives = (0..8).map(move |index| Operation::Irecv {
             from: Source::Rank(neighbours[index]),
+            bytes: BYTES,
             tag: Some(index as u32 ^ 1),
             request: index as u32,
         });
@@ -37,8 +38,7 @@ pub fn program(rank: u32, iterations: u32) -> Program {
         });
         receives.chain(sends).chain([Operation::Compute { time: COMPUTE }, Operation::WaitAll])
     };
-    Box::new(
-        (0..iterations)
-            .flat_map(move |_| exchange().chain(exchange()).chain([Operation::Allreduce { bytes: 8 }; 2])),
-    )
+    Box::new((0..iterations).flat_map(move |_| {
+        exchange().chain(exchange()).chain([Operation::allreduce(8), Operation::allreduce(8)])
+    }))
 }

@@ -107,20 +107,25 @@ fn place<const N: usize>(mut number: u32, extents: &[u32; N]) -> [u32; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::operation::Operation;
+    use crate::workload::operation::{Collective, Operation, Seen};
 
     /// Messages and bytes of point-to-point operations, and how often each collective is called by a rank.
     fn counts(application: Application) -> (u64, u64, u64, u64) {
         let (mut sends, mut bytes, mut allreduces, mut barriers) = (0, 0, 0, 0);
         for rank in 0..RANKS {
-            for operation in application.program(rank) {
+            let mut program = application.program(rank);
+            while let Some(operation) = program.next(&Seen::default()).unwrap() {
                 match operation {
                     Operation::Send { bytes: size, .. } | Operation::Isend { bytes: size, .. } => {
                         sends += 1;
                         bytes += size;
                     }
-                    Operation::Allreduce { .. } => allreduces += u64::from(rank == 0),
-                    Operation::Barrier => barriers += u64::from(rank == 0),
+                    Operation::Collective { kind: Collective::Allreduce, .. } => {
+                        allreduces += u64::from(rank == 0)
+                    }
+                    Operation::Collective { kind: Collective::Barrier, .. } => {
+                        barriers += u64::from(rank == 0)
+                    }
                     _ => {}
                 }
             }

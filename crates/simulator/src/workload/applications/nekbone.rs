@@ -39,18 +39,19 @@ pub fn program(rank: u32) -> Program {
         let exchange = move || {
             let (from, to) = (neighbours.clone(), neighbours.clone());
             let count = neighbours.len() as u32;
-            let receives = from.into_iter().zip(0..).map(|((rank, direction, _), request)| {
-                Operation::Irecv { from: Source::Rank(rank), tag: Some(26 - direction), request }
+            let receives = from.into_iter().zip(0..).map(move |((rank, direction, axes), request)| {
+                let bytes = bytes(order, axes);
+                Operation::Irecv { from: Source::Rank(rank), bytes, tag: Some(26 - direction), request }
             });
             let sends = to.into_iter().zip(count..).map(move |((rank, direction, axes), request)| {
                 Operation::Isend { to: rank, bytes: bytes(order, axes), tag: direction, request }
             });
             receives.chain(sends).chain([Operation::WaitAll])
         };
-        let allreduces = |count| (0..count).map(|_| Operation::Allreduce { bytes: 8 });
+        let allreduces = |count| (0..count).map(|_| Operation::allreduce(8));
         let first = exchange.clone();
         let begin = (0..2).flat_map(move |_| first().chain(allreduces(1)));
         let iterations = (0..ITERATIONS).flat_map(move |_| exchange().chain(allreduces(3)));
-        begin.chain(iterations).chain([Operation::Barrier])
+        begin.chain(iterations).chain([Operation::barrier()])
     }))
 }

@@ -1,0 +1,123 @@
+"""What programs of the workload language promise on a simulated machine, and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import thalweg
+from source_tree import ROOT
+from thalweg.errors import ConfigError, InvalidError
+from thalweg.simulator import simulate
+from thalweg.simulator.program import Program, check, given
+
+PROGRAMS = ROOT / "examples/programs"
+NODES = "mfnetsim/cont-1d-1056-300p1.conf"
+
+
+def run(**application: Any) -> Any:
+    (done,) = simulate({"network": {"routing": "par"}, "application": [{"nodes": NODES, **application}]}).applications
+    return done
+
+
+@pytest.mark.parametrize(
+    ("ready", "program"),
+    [
+        ({"name": "milc", "iterations": 2}, {"parameters": {"--iterations": 2}}),
+        ({"name": "checkpoint"}, {}),
+        ({"name": "cosmoflow", "reads": True}, {"parameters": {"reading": 1}}),
+    ],
+    ids=lambda value: value.get("name", ""),
+)
+def test_a_program_takes_as_long_as_the_ready_made_application(ready: dict[str, Any], program: dict[str, Any]) -> None:
+    one, other = run(**ready), run(program=str(PROGRAMS / f"{ready['name']}.ncptl"), **program)
+    assert other.name == ready["name"]
+    assert (one.elapsed_s, one.messages_sent, one.bytes_sent) == (
+        other.elapsed_s,
+        other.messages_sent,
+        other.bytes_sent,
+    )
+    assert one.communication_s == other.communication_s
+    assert one.io_s == other.io_s
+
+
+def test_the_published_counts_are_met() -> None:
+    # 907,200 sends and 238,882,137,600 bytes of the published MILC run.
+    assert Program(PROGRAMS / "milc.ncptl").tally(300).messages == (907_200, 238_882_137_600)
+    sent, size = Program(PROGRAMS / "cosmoflow.ncptl").tally(300).messages
+    assert (sent, size) == (20_920, 88_255_232_000)
+
+
+def test_figure_6_runs_on_a_machine(tmp_path: Path) -> None:
+    scenario = tmp_path / "figure6.toml"
+    scenario.write_text(
+        f"""[[application]]
+program = "{PROGRAMS / "figure6.ncptl"}"
+parameters = {{ reps = 2, msgsize = 100, sample = "1M" }}
+nodes = [0, 1, 40, 80]
+""".replace("msgsize", "numwords")
+    )
+    (done,) = simulate(scenario).applications
+    # Two multicasts of 400 words to three others, two allreduces of 100 words by recursive doubling.
+    assert (done.messages_sent, done.bytes_sent) == (2 * 3 + 2 * 8, 2 * 3 * 1600 + 2 * 8 * 400)
+    assert min(done.io_s) > 0
+    assert done.compute_s == pytest.approx([0.258] * 4)
+
+
+def test_a_program_that_goes_wrong_stops_the_run_with_its_line() -> None:
+    with pytest.raises(InvalidError, match=r"(?s)the torus has a place for every task.*milc.ncptl:14.*with 30 tasks"):
+        run(program=str(PROGRAMS / "milc.ncptl"), ranks=30)
+
+
+@pytest.mark.parametrize(
+    ("application", "message"),
+    [
+        ({"program": "nowhere.ncptl"}, r"there is no program 'nowhere.ncptl'; give a file beside the scenario"),
+        ({"name": "lulesh"}, r"name is 'lulesh'; accepted are milc, nekbone, checkpoint, cosmoflow, or give a program"),
+        ({"name": "milc", "ranks": 20}, r"milc has no parameters and 300 ranks"),
+        ({"program": str(PROGRAMS / "milc.ncptl"), "iterations": 3}, r"milc has no iterations; only milc has"),
+    ],
+)
+def test_a_wrong_application_is_refused(application: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run(**application)
+
+
+def test_a_wrong_parameter_is_refused() -> None:
+    with pytest.raises(InvalidError, match=r"has no parameter --iteration; did you mean --iterations\?"):
+        run(program=str(PROGRAMS / "milc.ncptl"), parameters={"--iteration": 3})
+
+
+@pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.ncptl")), ids=lambda path: path.stem)
+def test_every_program_that_is_shipped_is_well_formed(path: Path) -> None:
+    assert [finding.shown for finding in check(path) if finding.severity == "error"] == []
+
+
+def test_the_command_checks_and_counts(tmp_path: Path) -> None:
+    done = thalweg("sim", "check", str(PROGRAMS / "milc.ncptl"), "-n", "300", "--json", "-", "--", "--iterations=1")
+    assert done.returncode == 0, done.stderr
+    rows = {row["operation"]: (row["count"], row["bytes"]) for row in json.loads(done.stdout)["rows"]}
+    assert rows["isend"] == (2 * 8 * 300, 2 * 8 * 300 * 497_664)
+    wrong = tmp_path / "wrong.ncptl"
+    wrong.write_text("# a comment\ntask 0 sned a 4 byte message to task 1\n")
+    done = thalweg("sim", "check", str(wrong), "--json", "-")
+    assert done.returncode == 1
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["line"], row["column"], row["word"], row["help"]) == (2, 8, "sned", "did you mean `sends`?")
+    assert "2 | task 0 sned a 4 byte message to task 1\n  |        ^^^^ expected" in done.stderr
+    assert thalweg("sim", "check", str(PROGRAMS / "milc.ncptl"), "-n", "299").returncode == 1
+    assert thalweg("sim", "check", str(tmp_path / "nowhere.ncptl")).returncode == 2
+
+
+def test_words_of_a_command_are_parameters() -> None:
+    assert given(["--reps", "3", "-s=8M"]) == {"--reps": "3", "-s": "8M"}
+    for words, message in [
+        (["3"], "'3' is no option"),
+        (["--reps"], "--reps has no value"),
+        (["-r", "1", "-r=2"], "-r is given twice"),
+    ]:
+        with pytest.raises(InvalidError, match=message):
+            given(words)
