@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use thalweg::simulator::{
-    description, parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Model,
-    Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
+    description, parse_nodes as parse, run, Application, ApplicationResult, Fidelity, Gaps, Histogram,
+    LinkKind, Model, Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
@@ -18,6 +18,7 @@ const OPERATION: &str = "scenario";
 #[pyo3(from_item_all)]
 pub struct Machine {
     model: String,
+    fidelity: String,
     routing: String,
     topology: String,
     shape: Vec<(String, Vec<u32>)>,
@@ -31,6 +32,7 @@ impl Machine {
         let model = Model::named(&self.model)?;
         Ok(Scenario {
             model,
+            fidelity: Fidelity::named(&self.fidelity)?,
             topology: description::topology(&self.topology, &self.shape)?,
             parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
             seed: self.seed,

@@ -6,7 +6,7 @@ use thalweg_simulator::engine::Picos;
 use thalweg_simulator::mpi::Protocol;
 use thalweg_simulator::network::routing::Routing;
 use thalweg_simulator::network::topology::{Dragonfly, FatTree, Topology, Torus};
-use thalweg_simulator::network::{Findings, Parameters};
+use thalweg_simulator::network::{Fidelity, Findings, Parameters};
 use thalweg_simulator::scenario::{ApplicationResult, Layout, Machine, Settings};
 use thalweg_simulator::workload::operation::{Operation, Program, Source};
 
@@ -14,7 +14,14 @@ fn settings() -> Settings {
     let parameters =
         Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
     let topology = Dragonfly::paper().into();
-    Settings { topology, parameters, protocol: Protocol::artifact(), seed: 1, threads: 1 }
+    Settings {
+        fidelity: Fidelity::Packet,
+        topology,
+        parameters,
+        protocol: Protocol::artifact(),
+        seed: 1,
+        threads: 1,
+    }
 }
 
 fn machine(programs: Vec<Vec<Operation>>) -> Machine {
@@ -159,6 +166,7 @@ fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<Applicat
         (nodes, (0..ranks).map(|rank| program(rank, ranks)).collect())
     });
     let settings = Settings {
+        fidelity: Fidelity::Packet,
         topology: topology.clone(),
         parameters: Parameters::right(routing),
         protocol: Protocol::artifact(),
