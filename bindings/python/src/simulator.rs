@@ -13,6 +13,16 @@ use thalweg::{Error, Kind};
 
 const OPERATION: &str = "scenario";
 
+/// What an application does, as Python says it.
+#[derive(FromPyObject)]
+pub enum Doing {
+    /// A program that knows its tasks.
+    #[pyo3(transparent)]
+    Program(Py<BoundProgram>),
+    /// The name of a ready-made one, and its options, none where they are its own.
+    Ready(String, Option<u32>, Option<bool>),
+}
+
 /// A machine as Python describes it: names, and numbers by name.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -47,16 +57,6 @@ impl Machine {
 pub enum Place {
     Policy(String),
     Listed(Vec<u32>),
-}
-
-/// What an application does, as Python says it.
-#[derive(FromPyObject)]
-pub enum Doing {
-    /// A program that knows its tasks.
-    #[pyo3(transparent)]
-    Program(Py<BoundProgram>),
-    /// The name of a ready-made one, and its options, none where they are its own.
-    Ready(String, Option<u32>, Option<bool>),
 }
 
 /// The node lists of a file's text: one application a line.

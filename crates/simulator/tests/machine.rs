@@ -45,6 +45,60 @@ fn a_blocking_send_ends_when_its_last_packet_leaves_and_a_receive_when_it_is_the
     assert_eq!((result.elapsed, result.sent), (Picos(arrives), (1, 4096)));
 }
 
+fn rendezvous(programs: Vec<Vec<Operation>>) -> Machine {
+    let nodes = (0..programs.len() as u32).collect();
+    let programs = programs.into_iter().map(|program| Box::new(program.into_iter()) as Program).collect();
+    Machine::new(Settings { protocol: Protocol::right(), ..settings() }, vec![(nodes, programs)]).unwrap()
+}
+
+#[test]
+fn a_large_message_waits_for_its_receive() {
+    let send = Operation::Send { to: 1, bytes: 8192, tag: 3 };
+    let receive = Operation::Recv { from: Source::Rank(0), bytes: 8192, tag: Some(3) };
+    let late = vec![Operation::Compute { time: Picos(50_000_000) }, receive.clone()];
+    // Within a router a packet of 64 bytes takes 11.1 ns on each of two links, where a chunk's time is charged as delay.
+    let (overhead, copy) = (3_510_000, 550);
+    for (receiver, from) in [(vec![receive], None), (late, Some(50_000_000))] {
+        let mut machine = rendezvous(vec![vec![send.clone()], receiver]);
+        let result = machine.run(|_, _| true).unwrap().remove(0);
+        // Call, answer and data, and the bytes of the data alone are the application's.
+        assert_eq!((result.sent, machine.findings().counters.delivered), ((1, 8192), 1 + 1 + 2));
+        let handshake = 2 * (overhead + 64 * copy);
+        let least = from.map_or(handshake, |from| from + handshake / 2) + overhead;
+        let most = least + 3 * 1_100_000;
+        let elapsed = result.elapsed.0;
+        assert!((least..most).contains(&elapsed), "{elapsed} {least}");
+        assert!(result.ranks[0][0].0 > least, "the sender waits for the answer");
+    }
+    // One byte less, and the sender is done before the receiver asks.
+    let eager = Operation::Send { to: 1, bytes: 8191, tag: 3 };
+    let result = rendezvous(vec![vec![eager], vec![]]).run(|_, _| true).unwrap().remove(0);
+    assert!(result.ranks[0][0] < Picos(10_000_000));
+}
+
+#[test]
+fn blocking_sends_of_large_messages_wait_for_each_other_and_exchanges_do_not() {
+    let to = |to| Operation::Send { to, bytes: 10_000, tag: 0 };
+    let from = |from| Operation::Recv { from: Source::Rank(from), bytes: 10_000, tag: None };
+    let error =
+        rendezvous(vec![vec![to(1), from(1)], vec![to(0), from(0)]]).run(|_, _| true).unwrap_err().message;
+    assert!(error.contains("rank 0 of application 0 waits for rank 1 to receive its message"), "{error}");
+    assert!(error.contains("in a circle: rank 0 waits for rank 1, which waits for rank 0"), "{error}");
+    let exchange = |other| {
+        vec![
+            Operation::Isend { to: other, bytes: 10_000, tag: 0, request: 1 },
+            Operation::Irecv { from: Source::Any, bytes: 10_000, tag: None, request: 2 },
+            Operation::WaitAll,
+        ]
+    };
+    let mut machine = rendezvous(vec![exchange(1), exchange(0)]);
+    assert_eq!(machine.run(|_, _| true).unwrap()[0].sent, (2, 20_000));
+    let collectives = vec![Operation::allreduce(100_000), Operation::allreduce(1_000_000)];
+    for ranks in [2, 5, 8] {
+        rendezvous(vec![collectives.clone(); ranks]).run(|_, _| true).unwrap();
+    }
+}
+
 #[test]
 fn waiting_for_all_waits_for_sends_and_receives() {
     let exchange = |other| {
@@ -103,8 +157,9 @@ fn who_waits_for_what_never_comes_is_named() {
     assert_eq!(
         error.message,
         "simulation: deadlock: 2 ranks wait for what never comes: \
-         rank 0 of application 0 waits for Receive, messages from [Rank(1) with tag Some(7)]; \
-         rank 1 of application 0 waits for Receive, messages from [Rank(0) with tag Some(7)]"
+         rank 0 of application 0 waits for a message from rank 1 with tag 7; \
+         rank 1 of application 0 waits for a message from rank 0 with tag 7; \
+         in a circle: rank 0 waits for rank 1, which waits for rank 0 of application 0"
     );
     let error =
         machine(vec![vec![Operation::Send { to: 4, bytes: 1, tag: 0 }]]).run(|_, _| true).unwrap_err();
@@ -169,7 +224,7 @@ fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<Applicat
         fidelity: Fidelity::Packet,
         topology: topology.clone(),
         parameters: Parameters::right(routing),
-        protocol: Protocol::artifact(),
+        protocol: Protocol::right(),
         seed: 3,
         threads,
     };

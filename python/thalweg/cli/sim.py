@@ -15,6 +15,7 @@ import typer
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
 from thalweg.cli.sim_check import check
+from thalweg.cli.sim_exec import execute
 
 if TYPE_CHECKING:
     from thalweg.simulator.running import Tell
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
     sim.command("run")(run)
     sim.command("validate")(validate)
     sim.command("check")(check)
+    sim.command("exec", context_settings={"ignore_unknown_options": True})(execute)
     app.add_typer(sim, name="sim")
 
 

@@ -136,6 +136,14 @@ def given(words: list[str]) -> dict[str, str]:
     return found
 
 
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the options at the beginning of some words, each with its value, and the words behind them."""
+    end = 0
+    while end < len(words) and words[end].startswith("-"):
+        end += 1 if "=" in words[end] else 2
+    return words[:end], words[end:]
+
+
 def _text(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")

@@ -88,15 +88,14 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
     return Outcome.of(found, names, clock() - begin, _peak_memory())
 
 
+def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
+    """What an application does: a program for as many tasks as it has ranks, or the name of a ready-made one."""
+    if application.program is None:
+        return application.label, application.iterations, application.reads
+    ranks = application.ranks or len(nodes_of(application))
+    return Program(application.program).bound(ranks, application.parameters, seed=seed)
+
+
 def _peak_memory() -> int:
     """Bytes that this process held at most so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-
-
-def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
-    """What an application does: a program for as many tasks as it has nodes, or the name of a ready-made one."""
-    if application.program is None:
-        return application.label, application.iterations, application.reads
-    nodes = application.nodes and nodes_of(application)
-    ranks = application.ranks or len(nodes or [])
-    return Program(application.program).bound(ranks, application.parameters, seed=seed)

@@ -142,7 +142,7 @@ class Application(_Part):
         if self.nodes is not None and self.placement is not None:
             raise ValueError(f"{self.label} has nodes as well as a placement; give one of them")
         if self.program is not None and self.nodes is None and self.ranks is None:
-            raise ValueError(f"{self.label} has neither ranks nor nodes; give one of them")
+            raise ValueError(f"{self.label} has neither nodes nor ranks; give one of them, such as ranks = 300")
         return self
 
     @field_validator("program")

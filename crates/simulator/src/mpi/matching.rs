@@ -21,6 +21,8 @@ pub struct Arrived {
     pub from: u32,
     /// Its tag.
     pub tag: Tag,
+    /// The number under which its sender holds the data back until it is received; none when the data came along.
+    pub held: Option<u32>,
 }
 
 impl Posted {
@@ -38,13 +40,13 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// A receive is posted; true when its message is there already.
-    pub fn post(&mut self, receive: Posted) -> bool {
+    /// A receive is posted; its message, when that is there already.
+    pub fn post(&mut self, receive: Posted) -> Option<Arrived> {
         match self.unexpected.iter().position(|message| receive.fits(*message)) {
-            Some(place) => self.unexpected.remove(place).is_some(),
+            Some(place) => self.unexpected.remove(place),
             None => {
                 self.posted.push_back(receive);
-                false
+                None
             }
         }
     }
@@ -79,17 +81,21 @@ mod tests {
         Posted { from, tag, request: Some(request) }
     }
 
+    fn arrived(from: u32, tag: Tag) -> Arrived {
+        Arrived { from, tag, held: None }
+    }
+
     #[test]
     fn messages_go_to_the_first_receive_that_fits() {
         let mut matching = Matching::default();
-        assert!(!matching.post(receive(Source::Rank(1), Some(5), 0)));
-        assert!(!matching.post(receive(Source::Any, Some(5), 1)));
-        assert!(!matching.post(receive(Source::Any, None, 2)));
+        assert_eq!(matching.post(receive(Source::Rank(1), Some(5), 0)), None);
+        assert_eq!(matching.post(receive(Source::Any, Some(5), 1)), None);
+        assert_eq!(matching.post(receive(Source::Any, None, 2)), None);
         let request = |found: Option<Posted>| found.and_then(|posted| posted.request);
-        assert_eq!(request(matching.arrive(Arrived { from: 2, tag: 5 })), Some(1));
-        assert_eq!(request(matching.arrive(Arrived { from: 1, tag: 6 })), Some(2));
-        assert_eq!(request(matching.arrive(Arrived { from: 1, tag: 5 })), Some(0));
-        assert_eq!(request(matching.arrive(Arrived { from: 1, tag: 5 })), None);
+        assert_eq!(request(matching.arrive(arrived(2, 5))), Some(1));
+        assert_eq!(request(matching.arrive(arrived(1, 6))), Some(2));
+        assert_eq!(request(matching.arrive(arrived(1, 5))), Some(0));
+        assert_eq!(request(matching.arrive(arrived(1, 5))), None);
         assert_eq!(matching.unexpected(), 1);
     }
 
@@ -97,12 +103,12 @@ mod tests {
     fn receives_take_the_message_that_came_first() {
         let mut matching = Matching::default();
         for (from, tag) in [(3, 1), (4, 2), (3, 2)] {
-            assert_eq!(matching.arrive(Arrived { from, tag }), None);
+            assert_eq!(matching.arrive(arrived(from, tag)), None);
         }
-        assert!(matching.post(receive(Source::Any, Some(2), 0)), "that of rank 4");
-        assert!(!matching.post(receive(Source::Rank(4), None, 1)));
-        assert!(matching.post(receive(Source::Rank(3), None, 2)), "the one with tag 1");
-        assert!(matching.post(receive(Source::Rank(3), None, 3)));
+        assert_eq!(matching.post(receive(Source::Any, Some(2), 0)), Some(arrived(4, 2)));
+        assert_eq!(matching.post(receive(Source::Rank(4), None, 1)), None);
+        assert_eq!(matching.post(receive(Source::Rank(3), None, 2)), Some(arrived(3, 1)));
+        assert_eq!(matching.post(receive(Source::Rank(3), None, 3)), Some(arrived(3, 2)));
         assert_eq!(matching.unexpected(), 0);
     }
 }

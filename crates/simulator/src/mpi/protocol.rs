@@ -33,7 +33,18 @@ impl Protocol {
         }
     }
 
-    /// From the call to the interface.
+    /// MPI as it is: small messages are copied and sent, from 8,192 bytes on they wait for their receive and are not copied; the
+    /// sender and the receiver of a step in a collective do not wait for each other.
+    pub fn right() -> Protocol {
+        Protocol { rendezvous_bytes: 8192, exchange: Exchange::AtOnce, ..Protocol::artifact() }
+    }
+
+    /// Whether a message waits for its receive.
+    pub fn waits(&self, bytes: u64) -> bool {
+        bytes >= self.rendezvous_bytes
+    }
+
+    /// From the call to the interface, for a message whose data are copied.
     pub fn delay(&self, bytes: u64) -> Picos {
         self.overhead + Picos((bytes as f64 * self.per_byte).round() as u64)
     }

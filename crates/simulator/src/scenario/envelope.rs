@@ -10,6 +10,12 @@ use crate::workload::operation::Tag;
 pub enum Envelope {
     /// Between ranks of an application. A blocking send has no request.
     Rank { application: u16, from: u32, to: u32, tag: Tag, request: Option<u32> },
+    /// Between ranks: a message is held back until it is received, under a number of its sender.
+    Call { application: u16, from: u32, to: u32, tag: Tag, held: u32 },
+    /// The answer, from its receiver: it may come. The request is that of the receive; a blocking one has none.
+    Answer { application: u16, from: u32, to: u32, held: u32, request: Option<u32> },
+    /// The message, with the requests of its send and of its receive.
+    Held { application: u16, from: u32, to: u32, sends: Option<u32>, receives: Option<u32> },
     /// From a rank to its server: a request.
     Ask { client: u64, bytes: u64, writes: bool },
     /// From a server: asks for a unit of a job, which has so many bytes.
@@ -43,7 +49,8 @@ impl Partition {
         envelope: Envelope,
         delay: Picos,
     ) {
-        let wants = Wants { made: false, sent: matches!(envelope, Envelope::Rank { .. }), delivered: true };
+        let sent = matches!(envelope, Envelope::Rank { .. } | Envelope::Held { .. });
+        let wants = Wants { made: false, sent, delivered: true };
         let order = Order { from, to, bytes, application: application as u8, content: envelope, wants };
         self.network.send_after(delay, order);
     }

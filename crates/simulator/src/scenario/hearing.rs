@@ -12,7 +12,8 @@ impl Partition {
         match notice {
             Notice::Made(_) => Ok(()),
             Notice::Sent(order) => match order.content {
-                Envelope::Rank { application, from, to, request, .. } => {
+                Envelope::Rank { application, from, to, request, .. }
+                | Envelope::Held { application, from, to, sends: request, .. } => {
                     let state = &mut self.applications[usize::from(application)].ranks[from as usize];
                     let goes_on = match request {
                         Some(request) => state.complete(request),
@@ -33,12 +34,28 @@ impl Partition {
                 let (application, to) = (usize::from(application), to as usize);
                 let state = &mut self.applications[application].ranks[to];
                 state.received = (state.received.0 + 1, state.received.1 + order.bytes);
-                let Some(posted) = state.matching.arrive(Arrived { from, tag }) else { return Ok(()) };
-                let goes_on = match posted.request {
-                    Some(request) => state.complete(request),
-                    None => state.waits == Waits::Receive,
+                let Some(posted) = state.matching.arrive(Arrived { from, tag, held: None }) else {
+                    return Ok(());
                 };
-                self.resume_if(goes_on, application, to)
+                self.received(application, to, posted.request)
+            }
+            Envelope::Call { application, from, to, tag, held } => {
+                let (application, to) = (usize::from(application), to as usize);
+                let matching = &mut self.applications[application].ranks[to].matching;
+                if let Some(posted) = matching.arrive(Arrived { from, tag, held: Some(held) }) {
+                    self.answer(application, to, from, held, posted.request);
+                }
+                Ok(())
+            }
+            Envelope::Answer { application, from, to, held, request } => {
+                self.release(usize::from(application), to as usize, from, held, request);
+                Ok(())
+            }
+            Envelope::Held { application, to, receives, .. } => {
+                let (application, to) = (usize::from(application), to as usize);
+                let state = &mut self.applications[application].ranks[to];
+                state.received = (state.received.0 + 1, state.received.1 + order.bytes);
+                self.received(application, to, receives)
             }
             Envelope::Ask { client, bytes, writes } => {
                 self.asked(client, bytes, writes);
@@ -58,6 +75,16 @@ impl Partition {
                 self.resume_if(waits, application, rank)
             }
         }
+    }
+
+    /// A rank has the message of a receive: that of a request, or the one that it blocks on.
+    fn received(&mut self, application: usize, rank: usize, request: Option<u32>) -> Result<()> {
+        let state = &mut self.applications[application].ranks[rank];
+        let goes_on = match request {
+            Some(request) => state.complete(request),
+            None => state.waits == Waits::Receive,
+        };
+        self.resume_if(goes_on, application, rank)
     }
 
     fn timer(&mut self, cookie: u64) -> Result<()> {

@@ -36,6 +36,7 @@ pub struct Machine {
     layout: Layout,
     parts: Vec<Partition>,
     ahead: Picos,
+    names: Vec<String>,
 }
 
 impl Machine {
@@ -83,7 +84,18 @@ impl Machine {
                 part.applications.push(Application { nodes: nodes.clone(), ranks });
             }
         }
-        Ok(Machine { settings, layout, parts, ahead })
+        Ok(Machine { settings, layout, parts, ahead, names: Vec::new() })
+    }
+
+    /// The same with names for its applications, in their order, which messages call them.
+    #[must_use]
+    pub fn named(self, names: Vec<String>) -> Machine {
+        Machine { names, ..self }
+    }
+
+    /// What messages call an application.
+    pub(super) fn name(&self, application: usize) -> String {
+        self.names.get(application).cloned().unwrap_or_else(|| format!("application {application}"))
     }
 
     /// What the network counted.

@@ -45,6 +45,9 @@ impl Model {
 
     /// How its ranks hand messages to the network.
     pub fn protocol(self) -> Protocol {
-        Protocol::artifact()
+        match self {
+            Model::Right | Model::Paper => Protocol::right(),
+            Model::Artifact => Protocol::artifact(),
+        }
     }
 }

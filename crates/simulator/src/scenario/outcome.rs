@@ -12,6 +12,7 @@ use crate::workload::applications::{Application, RANKS};
 use crate::workload::language::Bound;
 use crate::workload::operation::Program;
 use crate::workload::synthetic::{Senders, Synthetic};
+use std::path::Path;
 use std::sync::Arc;
 use thalweg_foundation::Result;
 
@@ -53,10 +54,14 @@ pub enum Task {
 }
 
 impl Task {
-    fn name(&self) -> &'static str {
+    /// What messages call it.
+    fn name(&self) -> String {
         match self {
-            Task::Ready(application) => application.name(),
-            Task::Program(_) => "a program",
+            Task::Ready(application) => application.name().to_owned(),
+            Task::Program(program) => {
+                let name = program.name();
+                Path::new(name).file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned())
+            }
         }
     }
 
@@ -103,7 +108,7 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
         Work::Applications(applications) => {
             let wishes: Vec<_> = applications
                 .iter()
-                .map(|(task, nodes)| (task.name().to_owned(), task.ranks(), nodes.clone()))
+                .map(|(application, nodes)| (application.name(), application.ranks(), nodes.clone()))
                 .collect();
             let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
             let programs = |task: &Task| (0..task.ranks()).map(|rank| task.rank(rank)).collect();
@@ -117,7 +122,8 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
                 seed: *seed,
                 threads: *threads,
             };
-            let mut machine = Machine::new(settings, placed)?;
+            let names = applications.iter().map(|(task, _)| task.name()).collect();
+            let mut machine = Machine::new(settings, placed)?.named(names);
             let applications = machine.run(goes_on)?;
             Ok(Outcome { network: machine.findings(), applications })
         }

@@ -5,7 +5,7 @@ use super::partition::Partition;
 use super::rank::Waits;
 use crate::engine::Picos;
 use crate::mpi::collectives::{schedule, Part};
-use crate::mpi::{Posted, Protocol};
+use crate::mpi::{Arrived, Posted, Protocol, HANDSHAKE_BYTES};
 use crate::workload::operation::{Operation, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -45,17 +45,10 @@ impl Partition {
                 Waits::Nothing
             }
             Operation::Recv { from, tag, .. } => {
-                if state.matching.post(Posted { from, tag, request: None }) {
-                    Waits::Nothing
-                } else {
-                    Waits::Receive
-                }
+                self.receive(application, rank, Posted { from, tag, request: None })
             }
             Operation::Irecv { from, tag, request, .. } => {
-                if !state.matching.post(Posted { from, tag, request: Some(request) }) {
-                    state.pending.push(request);
-                }
-                Waits::Nothing
+                self.receive(application, rank, Posted { from, tag, request: Some(request) })
             }
             Operation::Wait { request } if state.pending.contains(&request) => Waits::Request(request),
             Operation::WaitAll if !state.pending.is_empty() => Waits::Requests,
@@ -115,10 +108,85 @@ impl Partition {
         *sent = (sent.0 + 1, sent.1 + bytes);
         let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
         let (from_node, to_node) = (terminal(rank), terminal(to as usize));
-        let envelope =
-            Envelope::Rank { application: application as u16, from: rank as u32, to, tag, request };
-        let delay = self.settings.protocol.delay(bytes);
-        self.post(application, from_node, to_node, bytes, envelope, delay);
+        let application_number = application as u16;
+        let from = rank as u32;
+        if !self.settings.protocol.waits(bytes) {
+            let delay = self.settings.protocol.delay(bytes);
+            let envelope = Envelope::Rank { application: application_number, from, to, tag, request };
+            self.post(application, from_node, to_node, bytes, envelope, delay);
+            return Ok(());
+        }
+        let state = &mut state.ranks[rank];
+        let held = state.holds;
+        state.holds = held.wrapping_add(1);
+        state.held.insert(held, (bytes, request));
+        let delay = self.settings.protocol.delay(HANDSHAKE_BYTES);
+        let envelope = Envelope::Call { application: application_number, from, to, tag, held };
+        self.post(application, from_node, to_node, HANDSHAKE_BYTES, envelope, delay);
         Ok(())
+    }
+
+    /// Posts a receive; what the rank has to wait for.
+    fn receive(&mut self, application: usize, rank: usize, receive: Posted) -> Waits {
+        let state = &mut self.applications[application].ranks[rank];
+        let arrived = state.matching.post(receive);
+        if let Some(Arrived { held: None, .. }) = arrived {
+            return Waits::Nothing;
+        }
+        state.pending.extend(receive.request);
+        if let Some(Arrived { from, held: Some(held), .. }) = arrived {
+            self.answer(application, rank, from, held, receive.request);
+        }
+        match receive.request {
+            Some(_) => Waits::Nothing,
+            None => Waits::Receive,
+        }
+    }
+
+    /// Tells the sender of a message that is held back that it may come.
+    pub(super) fn answer(
+        &mut self,
+        application: usize,
+        rank: usize,
+        sender: u32,
+        held: u32,
+        request: Option<u32>,
+    ) {
+        let nodes = &self.applications[application].nodes;
+        let terminal = |rank: usize| self.layout.terminal_of(nodes[rank]);
+        let (from_node, to_node) = (terminal(rank), terminal(sender as usize));
+        let envelope = Envelope::Answer {
+            application: application as u16,
+            from: rank as u32,
+            to: sender,
+            held,
+            request,
+        };
+        let delay = self.settings.protocol.delay(HANDSHAKE_BYTES);
+        self.post(application, from_node, to_node, HANDSHAKE_BYTES, envelope, delay);
+    }
+
+    /// Sends a message that was held back; its data are not copied.
+    pub(super) fn release(
+        &mut self,
+        application: usize,
+        rank: usize,
+        receiver: u32,
+        held: u32,
+        receives: Option<u32>,
+    ) {
+        let state = &mut self.applications[application];
+        let Some((bytes, sends)) = state.ranks[rank].held.remove(&held) else { return };
+        let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
+        let (from_node, to_node) = (terminal(rank), terminal(receiver as usize));
+        let envelope = Envelope::Held {
+            application: application as u16,
+            from: rank as u32,
+            to: receiver,
+            sends,
+            receives,
+        };
+        let delay = self.settings.protocol.overhead;
+        self.post(application, from_node, to_node, bytes, envelope, delay);
     }
 }

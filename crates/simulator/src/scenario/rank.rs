@@ -3,7 +3,7 @@
 use crate::engine::Picos;
 use crate::mpi::Matching;
 use crate::workload::operation::{Operation, Program, Seen};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use thalweg_foundation::Result;
 
 /// What a rank waits for before it goes on.
@@ -43,6 +43,10 @@ pub struct Rank {
     pub matching: Matching,
     /// Requests that are not complete.
     pub pending: Vec<u32>,
+    /// Messages that are held back until they are received, by number: their bytes, and the requests of their sends.
+    pub held: HashMap<u32, (u64, Option<u32>)>,
+    /// How many messages were ever held back.
+    pub holds: u32,
     pub waits: Waits,
     /// Since when it waits.
     pub since: Picos,
@@ -62,6 +66,8 @@ impl Rank {
             schedule: VecDeque::new(),
             matching: Matching::default(),
             pending: Vec::new(),
+            held: HashMap::new(),
+            holds: 0,
             waits: Waits::Nothing,
             since: Picos::ZERO,
             spent: Spent::default(),

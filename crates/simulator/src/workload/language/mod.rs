@@ -154,6 +154,11 @@ struct Plans {
 }
 
 impl Bound {
+    /// What messages call the program.
+    pub fn name(&self) -> &str {
+        &self.program.source.name
+    }
+
     /// How many tasks it has.
     pub fn tasks(&self) -> u32 {
         self.tasks
