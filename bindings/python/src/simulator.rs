@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use thalweg::simulator::{
-    description, parse_nodes as parse, run, Application, ApplicationResult, Gaps, Histogram, LinkKind, Model,
-    Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
+    description, parse_nodes as parse, run, Application, ApplicationResult, Fidelity, Gaps, Histogram,
+    LinkKind, Model, Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
@@ -28,6 +28,7 @@ pub enum Doing {
 #[pyo3(from_item_all)]
 pub struct Machine {
     model: String,
+    fidelity: String,
     routing: String,
     topology: String,
     shape: Vec<(String, Vec<u32>)>,
@@ -41,6 +42,7 @@ impl Machine {
         let model = Model::named(&self.model)?;
         Ok(Scenario {
             model,
+            fidelity: Fidelity::named(&self.fidelity)?,
             topology: description::topology(&self.topology, &self.shape)?,
             parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
             seed: self.seed,

@@ -30,12 +30,10 @@ impl Machine {
             .collect();
         let mut detail = format!("{} ranks wait for what never comes: {}", waiting.len(), shown.join("; "));
         if let Some((application, circle)) = circle(&waiting) {
-            let ranks: Vec<_> = circle.iter().map(u32::to_string).collect();
-            detail += &format!(
-                "; in a circle: rank {} of {}",
-                ranks.join(", which waits for rank "),
-                self.name(application)
-            );
+            let links = circle.windows(2).map(|pair| format!(" waits for rank {}", pair[1]));
+            let links: Vec<_> = links.collect();
+            let (first, name) = (circle[0], self.name(application));
+            detail += &format!("; in a circle: rank {first}{} of {name}", links.join(", which"));
         }
         Err(Error::new(Kind::Invalid, "simulation: deadlock", detail))
     }
