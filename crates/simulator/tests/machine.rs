@@ -8,13 +8,21 @@ use thalweg_simulator::network::routing::Routing;
 use thalweg_simulator::network::topology::Dragonfly;
 use thalweg_simulator::network::Parameters;
 use thalweg_simulator::scenario::{Machine, Settings};
+use thalweg_simulator::storage::{Arrangement, Storage};
 use thalweg_simulator::workload::operation::{Operation, Program, Source};
 
 fn settings() -> Settings {
     let parameters =
         Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
     let topology = Dragonfly::paper().into();
-    Settings { topology, parameters, protocol: Protocol::artifact(), seed: 1, threads: 1 }
+    Settings {
+        topology,
+        parameters,
+        protocol: Protocol::artifact(),
+        storage: Storage::artifact(),
+        seed: 1,
+        threads: 1,
+    }
 }
 
 fn machine(programs: Vec<Vec<Operation>>) -> Machine {
@@ -188,4 +196,65 @@ fn a_run_can_be_stopped() {
     let mut machine = Machine::new(settings(), vec![(vec![0, 1, 2], programs)]).unwrap();
     let error = machine.run(|_, _| false).unwrap_err();
     assert!(error.message.starts_with("simulation: stopped at "), "{}", error.message);
+}
+
+fn storing(arrangement: Arrangement, program: Vec<Operation>, ranks: u32) -> (Machine, Picos) {
+    let settings = Settings { storage: Storage::paper(arrangement), ..settings() };
+    let programs = (0..ranks).map(|_| Box::new(program.clone().into_iter()) as Program).collect();
+    let mut machine = Machine::new(settings, vec![((0..ranks).collect(), programs)]).unwrap();
+    let result = machine.run(|_, _| true).unwrap().remove(0);
+    assert!(result.ranks.iter().all(|[communication, _, compute]| communication.0 + compute.0 == 0));
+    (machine, result.elapsed)
+}
+
+#[test]
+fn a_device_in_the_node_takes_its_own_time_and_no_network() {
+    // One page: W_page. Then 16 pages: 15 R_ch and R_page.
+    let program = vec![Operation::write(4096), Operation::read(65_536), Operation::Sync { file: 0 }];
+    let (machine, elapsed) = storing(Arrangement::NodeLocal, program, 3);
+    assert_eq!(elapsed, Picos(71_000_000 + 15 * 9_600_000 + 118_000_000));
+    assert_eq!(machine.findings().counters.delivered, 0);
+}
+
+#[test]
+fn files_are_opened_and_closed_by_a_question_and_an_answer() {
+    let program = vec![Operation::Open { file: 1 }, Operation::Close { file: 1 }];
+    for arrangement in [Arrangement::ComputeSide, Arrangement::StorageSide] {
+        let (machine, elapsed) = storing(arrangement, program.clone(), 1);
+        assert_eq!(machine.findings().counters.delivered, 4);
+        assert!(elapsed > Picos::ZERO);
+    }
+}
+
+#[test]
+fn storage_behind_the_network_has_flash_for_small_requests_and_disks_for_large_ones() {
+    for (bytes, small, large) in [(65_535, 1, 0), (65_536, 0, 1), (2_500_000, 0, 3)] {
+        for operation in [Operation::write(bytes), Operation::read(bytes)] {
+            let (machine, elapsed) = storing(Arrangement::StorageSide, vec![operation], 1);
+            let server = machine.servers().next().unwrap();
+            let flash = &server.small.as_ref().unwrap().1;
+            assert_eq!((flash.requests.0, server.device.requests.0), (small, large));
+            assert!(elapsed > flash.busy + server.device.busy);
+        }
+    }
+    // All ranks of a hundred are served, wherever they lie: 66 servers, some of them twice.
+    let (machine, _) =
+        storing(Arrangement::StorageSide, vec![Operation::read(4096), Operation::write(70_000)], 100);
+    let served: u64 = machine.servers().map(|server| server.device.requests.0).sum();
+    assert_eq!(served, 100);
+    assert!(machine.servers().all(|server| (1..=2).contains(&server.device.requests.0)));
+}
+
+#[test]
+fn reads_behind_the_network_do_not_depend_on_threads() {
+    let run = |threads| {
+        let storage = Storage::paper(Arrangement::StorageSide);
+        let settings =
+            Settings { storage, threads, parameters: Parameters::right(Routing::Minimal), ..settings() };
+        let program = [Operation::read(300_000), Operation::write(5_000), Operation::allreduce(20_000)];
+        let programs = (0..80).map(|_| Box::new(program.clone().into_iter()) as Program).collect();
+        let nodes = (0..80).map(|rank| rank * 12).collect();
+        Machine::new(settings, vec![(nodes, programs)]).unwrap().run(|_, _| true).unwrap().remove(0)
+    };
+    assert_eq!(run(1), run(2));
 }

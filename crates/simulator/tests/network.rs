@@ -135,7 +135,8 @@ fn found(
     threads: usize,
 ) -> thalweg_foundation::Result<Outcome> {
     let (topology, work) = (topology.into(), Work::Synthetic(traffic));
-    run(&Scenario { model: Model::Artifact, topology, parameters, seed, threads, work }, |_, _| true)
+    let (protocol, storage) = (Model::Artifact.protocol(), Model::Artifact.storage());
+    run(&Scenario { topology, parameters, protocol, storage, seed, threads, work }, |_, _| true)
 }
 
 #[test]
