@@ -99,7 +99,7 @@ def test_large_blocking_sends_wait_for_each_other_where_messages_are_not_eager(t
     text = "all tasks t send an 8K-byte message to task (t+1) mod num_tasks"
     circle = (
         "12 ranks wait for what never comes: rank 0 of small waits for rank 1 to receive its message; .*; "
-        "in a circle: rank 0 waits for rank 1, which waits for rank 2, "
+        "in a circle of small: rank 0 waits for rank 1, which waits for rank 2,"
     )
     with pytest.raises(InvalidError, match=circle):
         small(tmp_path, text)

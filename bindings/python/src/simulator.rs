@@ -7,8 +7,8 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use thalweg::simulator::{
     description, parse_nodes as parse, run, table1, Algorithm, Application, ApplicationResult, Collective,
-    Exchange, Gaps, Histogram, LinkKind, Model, Nodes, Outcome, Pattern, Picos, Policy, Protocol, Routing,
-    Scenario, Synthetic, Task, Work,
+    Exchange, Fidelity, Gaps, Histogram, LinkKind, Model, Nodes, Outcome, Pattern, Picos, Policy, Protocol,
+    Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
@@ -29,6 +29,7 @@ pub enum Doing {
 #[pyo3(from_item_all)]
 pub struct Machine {
     model: String,
+    fidelity: String,
     routing: String,
     topology: String,
     shape: Vec<(String, Vec<u32>)>,
@@ -59,6 +60,7 @@ impl Machine {
     fn scenario(&self, work: Work) -> thalweg::Result<Scenario> {
         let model = Model::named(&self.model)?;
         Ok(Scenario {
+            fidelity: Fidelity::named(&self.fidelity)?,
             topology: description::topology(&self.topology, &self.shape)?,
             parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
             protocol: self.protocol(model)?,

@@ -5,9 +5,9 @@
 use thalweg_simulator::engine::Picos;
 use thalweg_simulator::mpi::Protocol;
 use thalweg_simulator::network::routing::Routing;
-use thalweg_simulator::network::topology::Dragonfly;
-use thalweg_simulator::network::Parameters;
-use thalweg_simulator::scenario::{Machine, Settings};
+use thalweg_simulator::network::topology::{Dragonfly, FatTree, Topology, Torus};
+use thalweg_simulator::network::{Fidelity, Findings, Parameters};
+use thalweg_simulator::scenario::{ApplicationResult, Layout, Machine, Settings};
 use thalweg_simulator::storage::{Arrangement, Storage};
 use thalweg_simulator::workload::operation::{Operation, Program, Source};
 
@@ -16,6 +16,7 @@ fn settings() -> Settings {
         Parameters { dither: (Picos::ZERO, Picos::ZERO), ..Parameters::artifact(Routing::Minimal) };
     let topology = Dragonfly::paper().into();
     Settings {
+        fidelity: Fidelity::Packet,
         topology,
         parameters,
         protocol: Protocol::artifact(),
@@ -84,7 +85,10 @@ fn blocking_sends_of_large_messages_wait_for_each_other_and_exchanges_do_not() {
     let error =
         rendezvous(vec![vec![to(1), from(1)], vec![to(0), from(0)]]).run(|_, _| true).unwrap_err().message;
     assert!(error.contains("rank 0 of application 0 waits for rank 1 to receive its message"), "{error}");
-    assert!(error.contains("in a circle: rank 0 waits for rank 1, which waits for rank 0"), "{error}");
+    assert!(
+        error.contains("in a circle of application 0: rank 0 waits for rank 1, which waits for rank 0"),
+        "{error}"
+    );
     let exchange = |other| {
         vec![
             Operation::Isend { to: other, bytes: 10_000, tag: 0, request: 1 },
@@ -160,7 +164,7 @@ fn who_waits_for_what_never_comes_is_named() {
         "simulation: deadlock: 2 ranks wait for what never comes: \
          rank 0 of application 0 waits for a message from rank 1 with tag 7; \
          rank 1 of application 0 waits for a message from rank 0 with tag 7; \
-         in a circle: rank 0 waits for rank 1, which waits for rank 0 of application 0"
+         in a circle of application 0: rank 0 waits for rank 1, which waits for rank 0"
     );
     let error =
         machine(vec![vec![Operation::Send { to: 4, bytes: 1, tag: 0 }]]).run(|_, _| true).unwrap_err();
@@ -257,4 +261,59 @@ fn reads_behind_the_network_do_not_depend_on_threads() {
         Machine::new(settings, vec![(nodes, programs)]).unwrap().run(|_, _| true).unwrap().remove(0)
     };
     assert_eq!(run(1), run(2));
+}
+
+/// Ranks all over a machine that send to each other, compute, combine, and write to burst buffers.
+fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<ApplicationResult>, Findings) {
+    let nodes = Layout::of(topology).nodes();
+    let program = |rank: u32, ranks: u32| -> Program {
+        let (onward, back) = ((rank + 5) % ranks, (rank + ranks - 5) % ranks);
+        let step = [
+            Operation::Irecv { from: Source::Rank(back), bytes: 30_000, tag: Some(1), request: 0 },
+            Operation::Isend { to: onward, bytes: 30_000, tag: 1, request: 1 },
+            Operation::Compute { time: Picos(u64::from(rank) * 1_000) },
+            Operation::WaitAll,
+            Operation::allreduce(10_000),
+            Operation::barrier(),
+            Operation::write(50_000),
+            Operation::read(20_000),
+        ];
+        Box::new((0..2).flat_map(move |_| step.clone()))
+    };
+    let ranks = nodes / 2;
+    // Two applications, on the even and on the odd nodes.
+    let applications = (0..2).map(|odd| {
+        let nodes = (0..ranks).map(|rank| 2 * rank + odd).collect();
+        (nodes, (0..ranks).map(|rank| program(rank, ranks)).collect())
+    });
+    let settings = Settings {
+        fidelity: Fidelity::Packet,
+        topology: topology.clone(),
+        parameters: Parameters::right(routing),
+        protocol: Protocol::right(),
+        storage: Storage::artifact(),
+        seed: 3,
+        threads,
+    };
+    let mut machine = Machine::new(settings, applications.collect()).unwrap();
+    let results = machine.run(|_, _| true).unwrap();
+    (results, Findings { threads: 0, ..machine.findings() })
+}
+
+#[test]
+fn applications_with_storage_find_the_same_on_any_number_of_threads() {
+    let machines: [Topology; 3] = [
+        Dragonfly::new(5, 4, 4, 1).unwrap().into(),
+        FatTree::new(&[4, 2, 3], &[2, 2]).unwrap().into(),
+        Torus::new(&[3, 2, 4], 2).unwrap().into(),
+    ];
+    for machine in machines {
+        for routing in Routing::of(&machine) {
+            let one = mixed(&machine, *routing, 1);
+            assert!(one.0.iter().all(|result| result.ranks.iter().all(|[_, io, _]| *io > Picos::ZERO)));
+            for threads in [2, 4] {
+                assert!(mixed(&machine, *routing, threads) == one, "{routing:?} on {threads} threads");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use thalweg_simulator::engine::Picos;
 use thalweg_simulator::network::routing::{Detour, Routing};
 use thalweg_simulator::network::topology::{Dragonfly, FatTree, Topology, Torus};
-use thalweg_simulator::network::{LinkKind, Network, Notice, Order, Parameters, Wants};
+use thalweg_simulator::network::{Fidelity, Flows, LinkKind, Network, Notice, Order, Parameters, Wants};
 use thalweg_simulator::scenario::{run, Model, Outcome, Scenario, Work};
 use thalweg_simulator::workload::synthetic::{Gaps, Pattern, Synthetic};
 
@@ -136,7 +136,8 @@ fn found(
 ) -> thalweg_foundation::Result<Outcome> {
     let (topology, work) = (topology.into(), Work::Synthetic(traffic));
     let (protocol, storage) = (Model::Artifact.protocol(), Model::Artifact.storage());
-    run(&Scenario { topology, parameters, protocol, storage, seed, threads, work }, |_, _| true)
+    let fidelity = Fidelity::Packet;
+    run(&Scenario { fidelity, topology, parameters, protocol, storage, seed, threads, work }, |_, _| true)
 }
 
 #[test]
@@ -207,8 +208,73 @@ prop_compose! {
     }
 }
 
+#[test]
+fn a_message_alone_flows_as_long_as_its_packets_take() {
+    for parameters in [exact(Routing::Minimal), Parameters::right(Routing::Minimal)] {
+        let parameters = Parameters { dither: (Picos::ZERO, Picos::ZERO), ..parameters };
+        // Within a router, a group, and between groups; an empty message, one packet, several, and a last one that is short.
+        for (to, bytes) in
+            [1, 4, 33, 29 * 32 + 4].into_iter().flat_map(|to| [0, 4096, 16_384, 409_600].map(|n| (to, n)))
+        {
+            let mut network = Network::new(Dragonfly::paper(), parameters, 1, 1).unwrap();
+            let packets = arrival(&mut network, 0, to, bytes);
+            let mut flows = Flows::new(Dragonfly::paper(), parameters, 1, 1).unwrap();
+            let wants = Wants { delivered: true, ..Wants::default() };
+            flows.send_at(Picos::ZERO, Order { from: 0, to, bytes, application: 0, content: (), wants });
+            while flows.step_before(Picos::NEVER) {}
+            flows.check_idle().unwrap();
+            let flowed = flows.now().0;
+            assert!(
+                flowed.abs_diff(packets) <= 4 + bytes / 4096,
+                "{bytes} bytes to {to}: {flowed} {packets}"
+            );
+        }
+    }
+}
+
+#[test]
+fn flows_share_a_link_evenly() {
+    // Four terminals of one router each send 4 MiB to another router's terminal: they share the local link.
+    let mut flows = Flows::new(Dragonfly::paper(), exact(Routing::Minimal), 1, 1).unwrap();
+    let bytes = 4 << 20;
+    for from in 0..4 {
+        let wants = Wants { delivered: true, ..Wants::default() };
+        flows.send_at(Picos::ZERO, Order { from, to: 4 + from, bytes, application: 0, content: from, wants });
+    }
+    while flows.step_before(Picos::NEVER) {}
+    let expected = 4.0 * bytes as f64 / (5.25 * (1u64 << 30) as f64) * 1e12;
+    assert!((flows.now().0 as f64 / expected - 1.0).abs() < 0.002, "{} {expected}", flows.now());
+    let local =
+        flows.links().find(|link| (link.from, link.to, link.kind) == (0, 1, LinkKind::Local)).unwrap();
+    assert_eq!(local.bytes, [4 * bytes]);
+    assert!(local.saturated.0 as f64 > 0.9 * expected);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn all_that_flows_arrives_once_whatever_the_network(
+        (topology, parameters) in machines(),
+        pattern in prop::sample::select(Pattern::NAMES.map(|(_, pattern)| pattern).to_vec()),
+        bytes in prop::sample::select(vec![0u64, 1, 4097, 70_000, 1_000_000]),
+        mean_gap in 0u64..40_000_000,
+        seed in any::<u64>(),
+    ) {
+        let traffic = Synthetic { pattern, bytes, mean_gap: Picos(mean_gap), gaps: Gaps::Exponential, messages: 4 };
+        prop_assume!(traffic.check(&topology).is_ok());
+        let sent = u64::from(topology.terminal_count()) * 4;
+        let (work, fidelity) = (Work::Synthetic(traffic), Fidelity::Flow);
+        let (protocol, storage) = (Model::Right.protocol(), Model::Right.storage());
+        let scenario = Scenario { fidelity, topology, parameters, protocol, storage, seed, threads: 2, work };
+        let outcome = run(&scenario, |_, _| true);
+        let found = outcome.unwrap().network;
+        prop_assert_eq!(found.threads, 1);
+        prop_assert_eq!(found.counters.message_latency[0].count(), sent);
+        prop_assert_eq!(found.counters.delivered, sent * bytes.div_ceil(4096).max(1));
+        let terminal = found.links.iter().filter(|link| link.kind == LinkKind::Terminal).map(|link| link.bytes[0]);
+        prop_assert_eq!(terminal.sum::<u64>(), sent * bytes);
+    }
 
     #[test]
     fn everything_that_is_sent_arrives_once_whatever_the_network(
@@ -217,7 +283,7 @@ proptest! {
         gaps in prop::sample::select(vec![Gaps::Even, Gaps::Exponential]),
         bytes in prop::sample::select(vec![0u64, 1, 4095, 4096, 4097, 70_000]),
         mean_gap in 0u64..40_000_000,
-        threads in 2usize..4,
+        threads in prop::sample::select(vec![1usize, 1, 1, 2, 3]),
         seed in any::<u64>(),
     ) {
         let messages = 5;
@@ -247,6 +313,6 @@ proptest! {
         let mut other = run(threads).unwrap();
         prop_assert!(other.network.threads <= threads);
         other.network.threads = 1;
-        prop_assert_eq!(outcome, other, "any number of threads gives the same outcome");
+        prop_assert_eq!(outcome, other, "every run, on any number of threads, gives the same outcome");
     }
 }

@@ -24,7 +24,7 @@ pub mod simulator {
     pub use thalweg_simulator::mpi::collectives::{schedule, Algorithm, Algorithms, Exchange, Part};
     pub use thalweg_simulator::mpi::Protocol;
     pub use thalweg_simulator::network::routing::Routing;
-    pub use thalweg_simulator::network::{Histogram, LinkKind};
+    pub use thalweg_simulator::network::{Fidelity, Histogram, LinkKind};
     pub use thalweg_simulator::scenario::{
         description, parse_nodes, run, tally, ApplicationResult, Model, Nodes, Outcome, Policy, Scenario,
         Tally, Task, Work,

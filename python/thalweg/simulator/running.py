@@ -58,6 +58,7 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
     network = scenario.network
     machine = {
         "model": scenario.model,
+        "fidelity": scenario.fidelity,
         "routing": network.routing,
         "topology": network.topology,
         "shape": network.shape(),

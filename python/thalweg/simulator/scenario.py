@@ -206,6 +206,8 @@ class Scenario(_Part):
 
     #: Whose rules hold: what is right, what the MFNetSim paper says, or what its published artifact does.
     model: Literal["default", "paper", "mfnetsim-artifact"] = "default"
+    #: How closely the network is looked at: every packet, or messages that flow at their fair share of the links.
+    fidelity: Literal["packet", "flow"] = "packet"
     seed: int = Field(default=1, ge=0, lt=1 << 63)
     #: How many threads work on it; the outcome does not depend on that.
     threads: int = Field(default=1, ge=1, le=1024)

@@ -1,7 +1,7 @@
 //! What a network found, by what its parts counted.
 
+use super::carrier::Carrier;
 use super::counters::{Counters, Link};
-use super::fabric::Network;
 use super::traffic::Timeline;
 use crate::engine::Picos;
 
@@ -22,7 +22,7 @@ pub struct Findings {
 
 impl Findings {
     /// Those of all parts of a network, which as many as `threads` threads were asked to work on.
-    pub fn of<'a, P: Copy + 'a>(parts: impl Iterator<Item = &'a Network<P>>, threads: usize) -> Findings {
+    pub fn of<'a, P: Copy + 'a>(parts: impl Iterator<Item = &'a Carrier<P>>, threads: usize) -> Findings {
         let mut all = Findings::default();
         for part in parts {
             if all.threads == 0 {

@@ -5,10 +5,12 @@
 //! asks how full a buffer is; it becomes an event only where a packet waits for it.
 
 mod arena;
+mod carrier;
 mod channel;
 mod counters;
 mod fabric;
 mod findings;
+mod flow;
 mod histogram;
 mod interface;
 mod message;
@@ -25,9 +27,11 @@ pub mod topology;
 mod traffic;
 mod wiring;
 
+pub use carrier::{Carrier, Fidelity};
 pub use counters::{Counters, Link, LinkKind};
 pub use fabric::{Network, Notice};
 pub use findings::Findings;
+pub use flow::Flows;
 pub use histogram::Histogram;
 pub use message::{Order, Wants};
 pub use parameters::{LinkParameters, Parameters};

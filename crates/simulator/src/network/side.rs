@@ -1,6 +1,7 @@
 //! Parts of a network with those who send over them, as processes of the engine.
 
-use super::fabric::{Network, Notice};
+use super::carrier::Carrier;
+use super::fabric::Notice;
 use super::part::Crossing;
 use crate::engine::parallel::{self, Process};
 use crate::engine::Picos;
@@ -12,7 +13,7 @@ pub trait Side: Send {
     type Content: Copy + Send;
 
     /// The part.
-    fn network(&mut self) -> &mut Network<Self::Content>;
+    fn network(&mut self) -> &mut Carrier<Self::Content>;
 
     /// How many packets have arrived.
     fn delivered(&self) -> u64;
@@ -72,7 +73,7 @@ impl<S: Side> Process for Running<'_, S> {
 /// simulated time and the number of packets that have arrived.
 ///
 /// # Errors
-/// Those of [`Side::notice`], and of [`Network::check_idle`]; `Interrupted` when `goes_on` said no.
+/// Those of [`Side::notice`], and of [`Carrier::check_idle`]; `Interrupted` when `goes_on` said no.
 pub fn run<S: Side>(
     sides: &mut [S],
     threads: usize,

@@ -95,9 +95,15 @@ impl Traffic {
     /// Bytes of an application begin to be sent by a port.
     #[inline]
     pub fn add(&mut self, at: Picos, port: u32, class: u8, application: u8, bytes: u16) {
+        self.add_all(at, port, class, application, u64::from(bytes));
+    }
+
+    /// The same for more bytes than a packet has.
+    #[inline]
+    pub fn add_all(&mut self, at: Picos, port: u32, class: u8, application: u8, bytes: u64) {
         debug_assert!(class < UNUSED);
-        self.bytes[port as usize * self.applications + usize::from(application)] += u64::from(bytes);
-        self.timeline.add(at, class, u64::from(bytes));
+        self.bytes[port as usize * self.applications + usize::from(application)] += bytes;
+        self.timeline.add(at, class, bytes);
     }
 
     /// What each application sent by a port.

@@ -30,12 +30,9 @@ impl Machine {
             .collect();
         let mut detail = format!("{} ranks wait for what never comes: {}", waiting.len(), shown.join("; "));
         if let Some((application, circle)) = circle(&waiting) {
-            let ranks: Vec<_> = circle.iter().map(u32::to_string).collect();
-            detail += &format!(
-                "; in a circle: rank {} of {}",
-                ranks.join(", which waits for rank "),
-                self.name(application)
-            );
+            let others: Vec<_> = circle.iter().skip(1).map(|rank| format!("waits for rank {rank}")).collect();
+            let (first, name) = (circle[0], self.name(application));
+            detail += &format!("; in a circle of {name}: rank {first} {}", others.join(", which "));
         }
         Err(Error::new(Kind::Invalid, "simulation: deadlock", detail))
     }

@@ -7,7 +7,7 @@ use super::rank::Rank;
 use crate::engine::Picos;
 use crate::mpi::Protocol;
 use crate::network::topology::Topology;
-use crate::network::{self, Findings, Network, Parameters};
+use crate::network::{self, Carrier, Fidelity, Findings, Parameters};
 use crate::storage::{Server, Storage};
 use crate::workload::operation::Program;
 use std::collections::HashMap;
@@ -17,6 +17,8 @@ use thalweg_foundation::{Error, Kind, Result};
 /// What a run is set up with, beside its applications.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// How closely the network is looked at.
+    pub fidelity: Fidelity,
     /// How the machine is joined.
     pub topology: Topology,
     /// The network.
@@ -52,8 +54,8 @@ impl Machine {
             let detail = format!("{} applications; at most 255", applications.len());
             Error::new(Kind::Invalid, "scenario", detail)
         })?;
-        let Settings { topology, parameters, seed, .. } = &settings;
-        let (networks, ahead) = Network::divided(topology.clone(), *parameters, count, *seed)?;
+        let Settings { fidelity, topology, parameters, seed, .. } = &settings;
+        let (networks, ahead) = Carrier::divided(*fidelity, topology.clone(), *parameters, count, *seed)?;
         let settings = Arc::new(settings);
         let mut parts: Vec<_> = networks
             .into_iter()

@@ -7,7 +7,7 @@ use super::placing::{place, Nodes};
 use crate::engine::Picos;
 use crate::mpi::Protocol;
 use crate::network::topology::Topology;
-use crate::network::{self, Findings, Network, Parameters};
+use crate::network::{self, Carrier, Fidelity, Findings, Parameters};
 use crate::storage::Storage;
 use crate::workload::applications::{Application, RANKS};
 use crate::workload::language::Bound;
@@ -20,6 +20,8 @@ use thalweg_foundation::Result;
 /// What a machine is to do, and what it is like.
 #[derive(Clone, Debug)]
 pub struct Scenario {
+    /// How closely the network is looked at.
+    pub fidelity: Fidelity,
     /// How the machine is joined.
     pub topology: Topology,
     /// Its network.
@@ -95,11 +97,11 @@ pub struct Outcome {
 /// # Errors
 /// `Invalid` for what cannot be run, or deadlocks, with names; `Interrupted` when `goes_on` said no.
 pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Result<Outcome> {
-    let Scenario { topology, parameters, protocol, storage, seed, threads, work } = scenario;
+    let Scenario { fidelity, topology, parameters, protocol, storage, seed, threads, work } = scenario;
     match work {
         Work::Synthetic(traffic) => {
             traffic.check(topology)?;
-            let (parts, ahead) = Network::divided(topology.clone(), *parameters, 1, *seed)?;
+            let (parts, ahead) = Carrier::divided(*fidelity, topology.clone(), *parameters, 1, *seed)?;
             let mut sides: Vec<_> =
                 parts.into_iter().map(|part| Senders::start(*traffic, part, *seed)).collect();
             network::run(&mut sides, *threads, ahead, goes_on)?;
@@ -114,8 +116,9 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
             let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
             let programs = |task: &Task| (0..task.ranks()).map(|rank| task.rank(rank)).collect();
             let placed = placed.into_iter().zip(applications);
-            let placed = placed.map(|(nodes, (application, _))| (nodes, programs(application))).collect();
+            let placed = placed.map(|(nodes, (task, _))| (nodes, programs(task))).collect();
             let settings = Settings {
+                fidelity: *fidelity,
                 topology: topology.clone(),
                 parameters: *parameters,
                 protocol: *protocol,

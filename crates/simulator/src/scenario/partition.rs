@@ -7,7 +7,7 @@ use super::application::Application;
 use super::envelope::Envelope;
 use super::machine::Settings;
 use super::placement::Layout;
-use crate::network::{Network, Notice, Side};
+use crate::network::{Carrier, Notice, Side};
 use crate::storage::{Device, Job, Server};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use thalweg_foundation::Result;
 pub struct Partition {
     pub(super) settings: Arc<Settings>,
     pub(super) layout: Layout,
-    pub(super) network: Network<Envelope>,
+    pub(super) network: Carrier<Envelope>,
     pub(super) applications: Vec<Application>,
     /// All servers by their numbers; those that lie elsewhere stay idle.
     pub(super) servers: Vec<Server>,
@@ -47,7 +47,7 @@ impl Partition {
 impl Side for Partition {
     type Content = Envelope;
 
-    fn network(&mut self) -> &mut Network<Envelope> {
+    fn network(&mut self) -> &mut Carrier<Envelope> {
         &mut self.network
     }
 

@@ -3,7 +3,7 @@
 use crate::engine::random::{self, Purpose};
 use crate::engine::Picos;
 use crate::network::topology::Topology;
-use crate::network::{Network, Notice, Order, Side, Wants};
+use crate::network::{Carrier, Notice, Order, Side, Wants};
 use thalweg_foundation::{Error, Kind, Result};
 
 /// Where a terminal's messages go.
@@ -133,7 +133,7 @@ impl Synthetic {
 /// A part of a network with the senders of synthetic traffic on its terminals.
 #[derive(Debug)]
 pub struct Senders {
-    network: Network<()>,
+    network: Carrier<()>,
     traffic: Synthetic,
     seed: u64,
     /// For each terminal, how many messages it has sent, and when the last one.
@@ -142,7 +142,7 @@ pub struct Senders {
 
 impl Senders {
     /// Senders of `traffic` on every terminal of `network`, each with its first message under way.
-    pub fn start(traffic: Synthetic, network: Network<()>, seed: u64) -> Senders {
+    pub fn start(traffic: Synthetic, network: Carrier<()>, seed: u64) -> Senders {
         let terminals = network.terminals();
         let sent = vec![(0, Picos::ZERO); terminals.len()];
         let mut senders = Senders { network, traffic, seed, sent };
@@ -153,7 +153,7 @@ impl Senders {
     }
 
     /// The part that they send over.
-    pub fn network(&self) -> &Network<()> {
+    pub fn network(&self) -> &Carrier<()> {
         &self.network
     }
 
@@ -182,7 +182,7 @@ impl Senders {
 impl Side for Senders {
     type Content = ();
 
-    fn network(&mut self) -> &mut Network<()> {
+    fn network(&mut self) -> &mut Carrier<()> {
         &mut self.network
     }
 

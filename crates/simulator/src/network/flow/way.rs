@@ -1,0 +1,96 @@
+//! Ways of messages that flow, and how long they are.
+
+use super::super::message::Order;
+use super::super::packet::{Packet, NOWHERE};
+use super::super::port::TERMINAL;
+use super::super::routing::{self, Loads, Routing};
+use super::fair::Links;
+use super::{Flows, WAYS};
+use crate::engine::Picos;
+
+/// Before a port: who flows over it.
+struct Users<'a> {
+    links: &'a Links,
+    first: u32,
+}
+
+impl Loads for Users<'_> {
+    fn load(&mut self, port: u16) -> u32 {
+        self.links.users(self.first + u32::from(port))
+    }
+}
+
+impl<P: Copy> Flows<P> {
+    /// The ways of a message's packets, as different as the routing makes them.
+    pub(super) fn ways(&mut self, order: &Order<P>) -> Vec<Vec<u32>> {
+        let mut ways: Vec<Vec<u32>> = Vec::new();
+        let most = if self.plan.parameters.routing == Routing::Minimal { 1 } else { WAYS };
+        for attempt in 0..most as u64 {
+            let way = self.way(order, attempt);
+            if !ways.contains(&way) {
+                // The next one sees this one's load.
+                way.iter().for_each(|link| self.links.count(*link, true));
+                ways.push(way);
+            }
+        }
+        ways.iter().flatten().for_each(|link| self.links.count(*link, false));
+        ways
+    }
+
+    /// The links that a packet of a message would take: its terminal's first, those of routers by their ports.
+    pub(super) fn way(&self, order: &Order<P>, attempt: u64) -> Vec<u32> {
+        let (topology, parameters) = (&self.plan.topology, &self.plan.parameters);
+        let radix = topology.radix();
+        let mut packet = Packet {
+            born: self.now,
+            message: 0,
+            upstream: 0,
+            next: 0,
+            destination: order.to,
+            size: 0,
+            intermediate: NOWHERE,
+            hops: 0,
+            legs: 0,
+            application: order.application,
+            state: 0,
+        };
+        let mut way = Vec::with_capacity(8);
+        way.push(self.ports.len() as u32 + order.from);
+        let mut router = topology.router_of(order.from);
+        loop {
+            let first = router * radix;
+            let mut loads = Users { links: &self.links, first };
+            let rules = (parameters.routing, parameters.detour);
+            let seed = self.seed.wrapping_add(attempt);
+            let (port, _) = routing::step(rules, topology, &mut packet, router, &mut loads, seed);
+            let link = first + u32::from(port);
+            way.push(link);
+            let port = &self.ports[link as usize];
+            if port.class == TERMINAL {
+                return way;
+            }
+            router = port.peer / radix;
+        }
+    }
+
+    /// From a message's leaving its interface to its last packet's arrival, when nothing is in the way.
+    pub(super) fn tail(&self, links: &[u32], last: u16) -> Picos {
+        let parameters = &self.plan.parameters;
+        let mut time = parameters.terminal.delay;
+        for link in &links[1..] {
+            let class = &self.plan.classes[usize::from(self.ports[*link as usize].class)];
+            time +=
+                class.service_of(last, parameters.packet_bytes, parameters.empty_packet_bytes) + class.delay;
+        }
+        time
+    }
+
+    /// How long a short message waits before full links: as long as a full buffer takes to drain.
+    pub(super) fn waits(&self, links: &[u32]) -> Picos {
+        let full = links[1..].iter().filter(|link| self.links.full(**link));
+        full.fold(Picos::ZERO, |time, link| {
+            let class = &self.plan.classes[usize::from(self.ports[*link as usize].class)];
+            time + Picos(class.service.0 * u64::from(class.capacity))
+        })
+    }
+}
