@@ -1,18 +1,26 @@
-//! Where threads wait for each other: by looking for a while, then by leaving the processor to others.
+//! Where threads wait for each other: by looking for a while, then asleep, so that others can have the processor.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A barrier for a number of threads.
 pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
+    /// Threads that sleep, or are about to.
+    asleep: AtomicUsize,
+    bed: Mutex<()>,
+    wakes: Condvar,
     /// Whether one of them will never come.
     broken: AtomicBool,
 }
 
-/// How often a thread looks before it leaves the processor to others.
+/// How often a thread looks before it sleeps: some ten microseconds.
 const LOOKS: u32 = 2000;
+/// How long it sleeps at most before it looks whether somebody will never come.
+const NAP: Duration = Duration::from_millis(100);
 
 /// Breaks the barrier when its thread panics.
 pub struct Alarm<'a>(&'a Barrier);
@@ -32,6 +40,9 @@ impl Barrier {
             threads,
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
+            asleep: AtomicUsize::new(0),
+            bed: Mutex::default(),
+            wakes: Condvar::new(),
             broken: AtomicBool::new(false),
         }
     }
@@ -53,18 +64,33 @@ impl Barrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            self.round.store(round.wrapping_add(1), Ordering::Release);
+            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
+            if self.asleep.load(Ordering::SeqCst) > 0 {
+                drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
+                self.wakes.notify_all();
+            }
             return;
         }
-        let mut looks = 0;
-        while self.round.load(Ordering::Acquire) == round {
-            assert!(!self.broken.load(Ordering::Acquire), "another thread of the simulation panicked");
-            looks += 1;
-            if looks < LOOKS {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
+        for _ in 0..LOOKS {
+            if self.round.load(Ordering::Acquire) != round {
+                return;
             }
+            std::hint::spin_loop();
         }
+        self.sleep(round);
+    }
+
+    #[cold]
+    fn sleep(&self, round: usize) {
+        self.asleep.fetch_add(1, Ordering::SeqCst);
+        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.round.load(Ordering::SeqCst) == round {
+            if self.broken.load(Ordering::Acquire) {
+                drop(bed);
+                panic!("another thread of the simulation panicked");
+            }
+            bed = self.wakes.wait_timeout(bed, NAP).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        self.asleep.fetch_sub(1, Ordering::SeqCst);
     }
 }

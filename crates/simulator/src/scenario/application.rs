@@ -75,8 +75,8 @@ pub(super) fn result<'a>(
         result.ranks.resize(part.nodes.len(), [Picos::ZERO; 3]);
         for (number, rank) in part.ranks.iter() {
             result.elapsed = result.elapsed.max(rank.end);
-            result.sent = (result.sent.0 + rank.sent.0, result.sent.1 + rank.sent.1);
             result.ranks[number as usize] = [rank.spent.communication, rank.spent.io, rank.spent.compute];
+            result.sent = (result.sent.0 + rank.sent.0, result.sent.1 + rank.sent.1);
         }
     }
     result
