@@ -34,7 +34,7 @@ BLOCK = re.compile(
     r"^(?:<!-- (?P<word>file|not run): (?P<what>[^\n]+) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```",
     flags=re.MULTILINE | re.DOTALL,
 )
-LANGUAGES = {"python", "console", "toml", "json", "csv", "c", "cpp", "fortran", "cmake"}
+LANGUAGES = {"python", "console", "toml", "json", "csv", "c", "cpp", "fortran", "cmake", "ncptl"}
 #: What makes the examples of the documents small: the beginning of a command, and what is added to it.
 SMALLER = {
     "thalweg run navier-stokes": "--grid 32 --members 2 --iterations 20 --width 4 --modes 4 --unseen-flows 1",

@@ -13,6 +13,7 @@ from source_tree import ROOT
 from thalweg.errors import ConfigError, InvalidError
 from thalweg.simulator import simulate
 from thalweg.simulator.program import Program, check, given
+from thalweg.simulator.validation import validate
 
 PROGRAMS = ROOT / "examples/programs"
 NODES = "mfnetsim/cont-1d-1056-300p1.conf"
@@ -28,7 +29,6 @@ def run(**application: Any) -> Any:
     [
         ({"name": "milc", "iterations": 2}, {"parameters": {"--iterations": 2}}),
         ({"name": "checkpoint"}, {}),
-        ({"name": "cosmoflow", "reads": True}, {"parameters": {"reading": 1}}),
     ],
     ids=lambda value: value.get("name", ""),
 )
@@ -70,6 +70,60 @@ nodes = [0, 1, 40, 80]
 def test_a_program_that_goes_wrong_stops_the_run_with_its_line() -> None:
     with pytest.raises(InvalidError, match=r"(?s)the torus has a place for every task.*milc.ncptl:14.*with 30 tasks"):
         run(program=str(PROGRAMS / "milc.ncptl"), ranks=30)
+
+
+ALL = "all tasks reduce 25000 words to all tasks then all tasks WRITE 1K then all tasks synchronize"
+
+
+def small(tmp_path: Path, text: str = ALL, **tables: Any) -> Any:
+    (tmp_path / "small.ncptl").write_text(text)
+    application = [{"program": str(tmp_path / "small.ncptl"), "nodes": list(range(12))}]
+    return simulate({"application": application, **tables})
+
+
+def test_the_algorithm_of_a_collective_can_be_named(tmp_path: Path) -> None:
+    (doubling,) = small(tmp_path, mpi={"allreduce": "recursive-doubling"}).applications
+    (ring,) = small(tmp_path, mpi={"allreduce": "ring"}).applications
+    # Twelve ranks: four beyond eight fold and unfold, eight exchange three times. A barrier has four rounds.
+    assert (doubling.messages_sent, doubling.bytes_sent) == (2 * 4 + 8 * 3 + 4 * 12, (2 * 4 + 8 * 3) * 100_000)
+    assert ring.messages_sent == 12 * 22 + 4 * 12
+    assert abs(ring.bytes_sent - 2 * 11 * 100_000) < 100
+    with pytest.raises(ConfigError, match=r"mpi.allreduce: is 'tree'; should be 'recursive-doubling'"):
+        small(tmp_path, mpi={"allreduce": "tree"})
+    with pytest.raises(InvalidError, match='"recursive-doubling" needs a power of two of ranks; here are 12'):
+        text = 'all tasks backend execute "MPI_Allgather(a, 1, MPI_BYTE, b, 1, MPI_BYTE, c)"'
+        small(tmp_path, text, mpi={"allgather": "recursive-doubling"})
+
+
+def test_large_blocking_sends_wait_for_each_other_where_messages_are_not_eager(tmp_path: Path) -> None:
+    text = "all tasks t send an 8K-byte message to task (t+1) mod num_tasks"
+    circle = (
+        "12 ranks wait for what never comes: rank 0 of small waits for rank 1 to receive its message; .*; "
+        "in a circle of small: rank 0 waits for rank 1, which waits for rank 2,"
+    )
+    with pytest.raises(InvalidError, match=circle):
+        small(tmp_path, text)
+    assert small(tmp_path, text, mpi={"rendezvous_bytes": "16KiB"}).applications[0].messages_sent == 12
+    assert small(tmp_path, text, model="mfnetsim-artifact").applications[0].messages_sent == 12
+
+
+def test_storage_can_be_in_the_nodes_beside_them_or_behind_the_network(tmp_path: Path) -> None:
+    times = {
+        arrangement: small(tmp_path, "all tasks WRITE 4K", storage={"arrangement": arrangement}).applications[0]
+        for arrangement in ("node-local", "compute-side", "storage-side")
+    }
+    # Flash writes a page in 71 µs; in the node nothing else takes time.
+    assert times["node-local"].io_s == pytest.approx([71e-6] * 12)
+    assert min(times["storage-side"].io_s) > 71e-6
+    assert times["compute-side"].elapsed_s > 12 * 71e-6, "twelve nodes share a burst buffer"
+    with pytest.raises(ConfigError, match=r"storage.device: is 'tape'; should be 'artifact', 'ssd' or 'hdd'"):
+        small(tmp_path, storage={"device": "tape"})
+
+
+def test_the_devices_come_to_the_papers_table() -> None:
+    rows = validate("storage-table1")
+    assert len(rows) == 8
+    assert all(row["within"] and abs(row["deviation"]) < 0.01 for row in rows)
 
 
 @pytest.mark.parametrize(

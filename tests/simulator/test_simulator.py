@@ -200,7 +200,7 @@ def test_synthetic_traffic_agrees_with_the_published_model() -> None:
     rows = [row for case in ("uniform-2000-minimal", "next-group-par") for row in validate(case)]
     assert [row["quantity"] for row in rows] == ["latency_us_mean", "hops_mean", "latency_us_mean"]
     assert [row for row in rows if not row["within"]] == []
-    assert len(cases()) == 10 + 16
+    assert len(cases()) == 10 + 16 + 1
 
 
 def test_the_command_writes_rows(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulator::simulate_synthetic, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_applications, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::parse_nodes, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::storage_table, module)?)?;
     module.add_function(wrap_pyfunction!(workload::check_program, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::relayout, module)?)?;
     module.add_function(wrap_pyfunction!(relayout::memcpy, module)?)?;

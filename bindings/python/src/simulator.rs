@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use thalweg::simulator::{
-    description, parse_nodes as parse, run, Application, ApplicationResult, Fidelity, Gaps, Histogram,
-    LinkKind, Model, Nodes, Outcome, Pattern, Picos, Policy, Routing, Scenario, Synthetic, Task, Work,
+    description, parse_nodes as parse, run, table1, Algorithm, Application, ApplicationResult, Collective,
+    Exchange, Fidelity, Gaps, Histogram, LinkKind, Model, Nodes, Outcome, Pattern, Picos, Policy, Protocol,
+    Routing, Scenario, Synthetic, Task, Work,
 };
 use thalweg::{Error, Kind};
 
@@ -33,18 +34,37 @@ pub struct Machine {
     topology: String,
     shape: Vec<(String, Vec<u32>)>,
     changes: Vec<(String, f64)>,
+    /// Collectives and the names of their algorithms.
+    collectives: Vec<(String, String)>,
+    rendezvous_bytes: Option<u64>,
+    /// The names of an arrangement and of a device, where they are not the model's.
+    storage: (Option<String>, Option<String>),
     seed: u64,
     threads: usize,
 }
 
 impl Machine {
+    fn protocol(&self, model: Model) -> thalweg::Result<Protocol> {
+        let mut protocol = model.protocol();
+        for (kind, name) in &self.collectives {
+            let kind = Collective::named(kind)?;
+            protocol.algorithms = protocol.algorithms.with(kind, Algorithm::named(kind, name)?)?;
+        }
+        if let Some(bytes) = self.rendezvous_bytes {
+            let exchange = Exchange::AtOnce;
+            protocol = Protocol { rendezvous_bytes: bytes, exchange, ..protocol };
+        }
+        Ok(protocol)
+    }
+
     fn scenario(&self, work: Work) -> thalweg::Result<Scenario> {
         let model = Model::named(&self.model)?;
         Ok(Scenario {
-            model,
             fidelity: Fidelity::named(&self.fidelity)?,
             topology: description::topology(&self.topology, &self.shape)?,
             parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
+            protocol: self.protocol(model)?,
+            storage: model.storage().with(self.storage.0.as_deref(), self.storage.1.as_deref())?,
             seed: self.seed,
             threads: self.threads,
             work,
@@ -122,6 +142,12 @@ pub fn simulate_applications<'py>(
         placed.push((task, nodes));
     }
     simulate(py, machine.scenario(Work::Applications(placed)).map_err(raised)?, tell)
+}
+
+/// Table 1 of the MFNetSim paper: quantity, what our devices come to, and what the paper prints.
+#[pyfunction]
+pub fn storage_table() -> Vec<(&'static str, f64, f64)> {
+    table1().into_iter().map(|row| (row.quantity, row.model, row.reference)).collect()
 }
 
 /// Runs without the GIL; now and then Python hears how far it is, and may raise to stop it.

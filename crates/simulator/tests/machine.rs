@@ -8,6 +8,7 @@ use thalweg_simulator::network::routing::Routing;
 use thalweg_simulator::network::topology::{Dragonfly, FatTree, Topology, Torus};
 use thalweg_simulator::network::{Fidelity, Findings, Parameters};
 use thalweg_simulator::scenario::{ApplicationResult, Layout, Machine, Settings};
+use thalweg_simulator::storage::{Arrangement, Storage};
 use thalweg_simulator::workload::operation::{Operation, Program, Source};
 
 fn settings() -> Settings {
@@ -19,6 +20,7 @@ fn settings() -> Settings {
         topology,
         parameters,
         protocol: Protocol::artifact(),
+        storage: Storage::artifact(),
         seed: 1,
         threads: 1,
     }
@@ -83,7 +85,10 @@ fn blocking_sends_of_large_messages_wait_for_each_other_and_exchanges_do_not() {
     let error =
         rendezvous(vec![vec![to(1), from(1)], vec![to(0), from(0)]]).run(|_, _| true).unwrap_err().message;
     assert!(error.contains("rank 0 of application 0 waits for rank 1 to receive its message"), "{error}");
-    assert!(error.contains("in a circle: rank 0 waits for rank 1, which waits for rank 0"), "{error}");
+    assert!(
+        error.contains("in a circle of application 0: rank 0 waits for rank 1, which waits for rank 0"),
+        "{error}"
+    );
     let exchange = |other| {
         vec![
             Operation::Isend { to: other, bytes: 10_000, tag: 0, request: 1 },
@@ -159,7 +164,7 @@ fn who_waits_for_what_never_comes_is_named() {
         "simulation: deadlock: 2 ranks wait for what never comes: \
          rank 0 of application 0 waits for a message from rank 1 with tag 7; \
          rank 1 of application 0 waits for a message from rank 0 with tag 7; \
-         in a circle: rank 0 waits for rank 1, which waits for rank 0 of application 0"
+         in a circle of application 0: rank 0 waits for rank 1, which waits for rank 0"
     );
     let error =
         machine(vec![vec![Operation::Send { to: 4, bytes: 1, tag: 0 }]]).run(|_, _| true).unwrap_err();
@@ -197,8 +202,77 @@ fn a_run_can_be_stopped() {
     assert!(error.message.starts_with("simulation: stopped at "), "{}", error.message);
 }
 
-/// Ranks all over a machine that send to each other, compute, combine, and write to burst buffers.
-fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<ApplicationResult>, Findings) {
+fn storing(arrangement: Arrangement, program: Vec<Operation>, ranks: u32) -> (Machine, Picos) {
+    let settings = Settings { storage: Storage::paper(arrangement), ..settings() };
+    let programs = (0..ranks).map(|_| Box::new(program.clone().into_iter()) as Program).collect();
+    let mut machine = Machine::new(settings, vec![((0..ranks).collect(), programs)]).unwrap();
+    let result = machine.run(|_, _| true).unwrap().remove(0);
+    assert!(result.ranks.iter().all(|[communication, _, compute]| communication.0 + compute.0 == 0));
+    (machine, result.elapsed)
+}
+
+#[test]
+fn a_device_in_the_node_takes_its_own_time_and_no_network() {
+    // One page: W_page. Then 16 pages: 15 R_ch and R_page.
+    let program = vec![Operation::write(4096), Operation::read(65_536), Operation::Sync { file: 0 }];
+    let (machine, elapsed) = storing(Arrangement::NodeLocal, program, 3);
+    assert_eq!(elapsed, Picos(71_000_000 + 15 * 9_600_000 + 118_000_000));
+    assert_eq!(machine.findings().counters.delivered, 0);
+}
+
+#[test]
+fn files_are_opened_and_closed_by_a_question_and_an_answer() {
+    let program = vec![Operation::Open { file: 1 }, Operation::Close { file: 1 }];
+    for arrangement in [Arrangement::ComputeSide, Arrangement::StorageSide] {
+        let (machine, elapsed) = storing(arrangement, program.clone(), 1);
+        assert_eq!(machine.findings().counters.delivered, 4);
+        assert!(elapsed > Picos::ZERO);
+    }
+}
+
+#[test]
+fn storage_behind_the_network_has_flash_for_small_requests_and_disks_for_large_ones() {
+    for (bytes, small, large) in [(65_535, 1, 0), (65_536, 0, 1), (2_500_000, 0, 3)] {
+        for operation in [Operation::write(bytes), Operation::read(bytes)] {
+            let (machine, elapsed) = storing(Arrangement::StorageSide, vec![operation], 1);
+            let server = machine.servers().next().unwrap();
+            let flash = &server.small.as_ref().unwrap().1;
+            assert_eq!((flash.requests.0, server.device.requests.0), (small, large));
+            assert!(elapsed > flash.busy + server.device.busy);
+        }
+    }
+    // All ranks of a hundred are served, wherever they lie: 66 servers, some of them twice.
+    let (machine, _) =
+        storing(Arrangement::StorageSide, vec![Operation::read(4096), Operation::write(70_000)], 100);
+    let served: u64 = machine.servers().map(|server| server.device.requests.0).sum();
+    assert_eq!(served, 100);
+    assert!(machine.servers().all(|server| (1..=2).contains(&server.device.requests.0)));
+}
+
+#[test]
+fn reads_behind_the_network_do_not_depend_on_threads() {
+    let run = |threads| {
+        let storage = Storage::paper(Arrangement::StorageSide);
+        let settings =
+            Settings { storage, threads, parameters: Parameters::right(Routing::Minimal), ..settings() };
+        let program = [Operation::read(300_000), Operation::write(5_000), Operation::allreduce(20_000)];
+        let programs = (0..80).map(|_| Box::new(program.clone().into_iter()) as Program).collect();
+        let nodes = (0..80).map(|rank| rank * 12).collect();
+        Machine::new(settings, vec![(nodes, programs)]).unwrap().run(|_, _| true).unwrap().remove(0)
+    };
+    assert_eq!(run(1), run(2));
+}
+
+const ARRANGEMENTS: [Arrangement; 3] =
+    [Arrangement::ComputeSide, Arrangement::StorageSide, Arrangement::NodeLocal];
+
+/// Ranks all over a machine that send to each other, compute, combine, and write to their storage.
+fn mixed(
+    topology: &Topology,
+    routing: Routing,
+    arrangement: Arrangement,
+    threads: usize,
+) -> (Vec<ApplicationResult>, Findings) {
     let nodes = Layout::of(topology).nodes();
     let program = |rank: u32, ranks: u32| -> Program {
         let (onward, back) = ((rank + 5) % ranks, (rank + ranks - 5) % ranks);
@@ -225,6 +299,7 @@ fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<Applicat
         topology: topology.clone(),
         parameters: Parameters::right(routing),
         protocol: Protocol::right(),
+        storage: Storage::paper(arrangement),
         seed: 3,
         threads,
     };
@@ -241,11 +316,12 @@ fn applications_with_storage_find_the_same_on_any_number_of_threads() {
         Torus::new(&[3, 2, 4], 2).unwrap().into(),
     ];
     for machine in machines {
-        for routing in Routing::of(&machine) {
-            let one = mixed(&machine, *routing, 1);
+        for (routing, arrangement) in Routing::of(&machine).iter().zip(ARRANGEMENTS.into_iter().cycle()) {
+            let found = |threads| mixed(&machine, *routing, arrangement, threads);
+            let one = found(1);
             assert!(one.0.iter().all(|result| result.ranks.iter().all(|[_, io, _]| *io > Picos::ZERO)));
             for threads in [2, 4] {
-                assert!(mixed(&machine, *routing, threads) == one, "{routing:?} on {threads} threads");
+                assert!(found(threads) == one, "{routing:?}, {arrangement:?} on {threads} threads");
             }
         }
     }

@@ -135,10 +135,9 @@ fn found(
     threads: usize,
 ) -> thalweg_foundation::Result<Outcome> {
     let (topology, work) = (topology.into(), Work::Synthetic(traffic));
+    let (protocol, storage) = (Model::Artifact.protocol(), Model::Artifact.storage());
     let fidelity = Fidelity::Packet;
-    run(&Scenario { model: Model::Artifact, fidelity, topology, parameters, seed, threads, work }, |_, _| {
-        true
-    })
+    run(&Scenario { fidelity, topology, parameters, protocol, storage, seed, threads, work }, |_, _| true)
 }
 
 #[test]
@@ -265,8 +264,10 @@ proptest! {
         let traffic = Synthetic { pattern, bytes, mean_gap: Picos(mean_gap), gaps: Gaps::Exponential, messages: 4 };
         prop_assume!(traffic.check(&topology).is_ok());
         let sent = u64::from(topology.terminal_count()) * 4;
-        let (work, model, fidelity) = (Work::Synthetic(traffic), Model::Right, Fidelity::Flow);
-        let outcome = run(&Scenario { model, fidelity, topology, parameters, seed, threads: 2, work }, |_, _| true);
+        let (work, fidelity) = (Work::Synthetic(traffic), Fidelity::Flow);
+        let (protocol, storage) = (Model::Right.protocol(), Model::Right.storage());
+        let scenario = Scenario { fidelity, topology, parameters, protocol, storage, seed, threads: 2, work };
+        let outcome = run(&scenario, |_, _| true);
         let found = outcome.unwrap().network;
         prop_assert_eq!(found.threads, 1);
         prop_assert_eq!(found.counters.message_latency[0].count(), sent);

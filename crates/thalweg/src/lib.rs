@@ -22,12 +22,14 @@ mod relayout;
 pub mod simulator {
     pub use thalweg_simulator::engine::Picos;
     pub use thalweg_simulator::mpi::collectives::{schedule, Algorithm, Algorithms, Exchange, Part};
+    pub use thalweg_simulator::mpi::Protocol;
     pub use thalweg_simulator::network::routing::Routing;
     pub use thalweg_simulator::network::{Fidelity, Histogram, LinkKind};
     pub use thalweg_simulator::scenario::{
         description, parse_nodes, run, tally, ApplicationResult, Model, Nodes, Outcome, Policy, Scenario,
         Tally, Task, Work,
     };
+    pub use thalweg_simulator::storage::{table1, Row, Storage};
     pub use thalweg_simulator::workload::applications::Application;
     pub use thalweg_simulator::workload::language::{Bound, Diagnostic, Performer, Program, Source as Text};
     pub use thalweg_simulator::workload::operation::{Behaviour, Collective, Group, Operation, Seen, Source};

@@ -63,6 +63,9 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
         "topology": network.topology,
         "shape": network.shape(),
         "changes": network.changes(),
+        "collectives": scenario.mpi.collectives(),
+        "rendezvous_bytes": scenario.mpi.rendezvous_bytes,
+        "storage": (scenario.storage.arrangement, scenario.storage.device),
         "seed": scenario.seed,
         "threads": scenario.threads,
     }

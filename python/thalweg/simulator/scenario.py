@@ -93,6 +93,37 @@ class Network(_Part):
         return [(name, float(value)) for name, value in own if value is not None]
 
 
+class MPI(_Part):
+    """How ranks send messages, where it differs from the model's; algorithms are chosen by size where none is named."""
+
+    barrier: Literal["dissemination"] | None = None
+    bcast: Literal["binomial", "scatter-allgather", "scatter-ring"] | None = None
+    reduce: Literal["binomial"] | None = None
+    allreduce: Literal["recursive-doubling", "rabenseifner", "ring"] | None = None
+    allgather: Literal["ring", "recursive-doubling", "bruck"] | None = None
+    alltoall: Literal["pairwise", "blocks"] | None = None
+    #: Messages of at least so many bytes wait until they are received.
+    rendezvous_bytes: int | None = Field(default=None, ge=0, lt=1 << 63)
+
+    @field_validator("rendezvous_bytes", mode="before")
+    @classmethod
+    def _size(cls, value: object) -> object:
+        return parse_size(value) if isinstance(value, str) else value
+
+    def collectives(self) -> list[tuple[str, str]]:
+        """Return the collectives whose algorithm is named, with its name."""
+        named = self.model_dump(exclude={"rendezvous_bytes"}, exclude_none=True)
+        return list(named.items())
+
+
+class Storage(_Part):
+    """Where and on what ranks store their data, where it differs from the model's."""
+
+    arrangement: Literal["node-local", "compute-side", "storage-side"] | None = None
+    #: Of storage-side storage, what holds requests of 64 KiB and more; smaller ones are on flash.
+    device: Literal["artifact", "ssd", "hdd"] | None = None
+
+
 class Synthetic(_Part):
     """Traffic of all terminals."""
 
@@ -181,6 +212,8 @@ class Scenario(_Part):
     #: How many threads work on it; the outcome does not depend on that.
     threads: int = Field(default=1, ge=1, le=1024)
     network: Network = Network()
+    mpi: MPI = MPI()
+    storage: Storage = Storage()
     synthetic: Synthetic | None = None
     application: list[Application] = Field(default_factory=list)
 

@@ -23,6 +23,8 @@ pub enum Purpose {
     Placement,
     /// A random number in a program of the workload language.
     Program,
+    /// The rotational latency of a disk.
+    Rotation,
 }
 
 fn mixed(mut z: u64) -> u64 {

@@ -30,10 +30,9 @@ impl Machine {
             .collect();
         let mut detail = format!("{} ranks wait for what never comes: {}", waiting.len(), shown.join("; "));
         if let Some((application, circle)) = circle(&waiting) {
-            let links = circle.windows(2).map(|pair| format!(" waits for rank {}", pair[1]));
-            let links: Vec<_> = links.collect();
+            let others: Vec<_> = circle.iter().skip(1).map(|rank| format!("waits for rank {rank}")).collect();
             let (first, name) = (circle[0], self.name(application));
-            detail += &format!("; in a circle: rank {first}{} of {name}", links.join(", which"));
+            detail += &format!("; in a circle of {name}: rank {first} {}", others.join(", which "));
         }
         Err(Error::new(Kind::Invalid, "simulation: deadlock", detail))
     }

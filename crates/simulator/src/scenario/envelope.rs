@@ -16,12 +16,16 @@ pub enum Envelope {
     Answer { application: u16, from: u32, to: u32, held: u32, request: Option<u32> },
     /// The message, with the requests of its send and of its receive.
     Held { application: u16, from: u32, to: u32, sends: Option<u32>, receives: Option<u32> },
-    /// From a rank to its server: a request.
-    Ask { client: u64, bytes: u64, writes: bool },
+    /// From a rank to its server: a request; of no bytes, to be told that the server has heard it.
+    Ask { client: u64, file: u32, at: u64, bytes: u64, writes: bool },
     /// From a server: asks for a unit of a job, which has so many bytes.
     Pull { job: u32, unit: u64, bytes: u64 },
     /// A unit of a job.
     Data { job: u32, unit: u64 },
+    /// A unit of a job that reads, to a client who says that it has it.
+    Fetched { job: u32 },
+    /// From a client: it has a unit of a job.
+    Got { job: u32 },
     /// From a server: the job is done.
     Done { client: u64 },
 }
@@ -29,9 +33,10 @@ pub enum Envelope {
 /// Sizes of messages to and from servers that carry no data.
 pub(super) const CONTROL_BYTES: u64 = 128;
 
-/// Timers, in the upper bits of their cookies: a rank has computed; a device is done with a unit.
+/// Timers, in the upper bits of their cookies: a rank has computed; a device is done with a unit; a rank's own device is done.
 pub(super) const COMPUTED: u64 = 0;
 pub(super) const COMMITTED: u64 = 1;
+pub(super) const STORED: u64 = 2;
 pub(super) const TIMER_SHIFT: u32 = 56;
 /// In the number of a client, and of a rank in a timer: bits of the rank below the application.
 pub(super) const RANK_BITS: u32 = 24;

@@ -1,10 +1,12 @@
 //! What the network tells, and whom that lets go on.
 
-use super::envelope::{who, Envelope, COMPUTED, TIMER_SHIFT, UNIT_BITS};
+use super::envelope::{who, Envelope, COMPUTED, CONTROL_BYTES, STORED, TIMER_SHIFT, UNIT_BITS};
 use super::partition::Partition;
 use super::rank::Waits;
+use crate::engine::Picos;
 use crate::mpi::Arrived;
 use crate::network::{Notice, Order};
+use crate::storage::Request;
 use thalweg_foundation::Result;
 
 impl Partition {
@@ -57,8 +59,24 @@ impl Partition {
                 state.received = (state.received.0 + 1, state.received.1 + order.bytes);
                 self.received(application, to, receives)
             }
-            Envelope::Ask { client, bytes, writes } => {
-                self.asked(client, bytes, writes);
+            Envelope::Ask { client, file, at, bytes, writes } => {
+                self.asked(client, file, Request { object: 0, offset: at, bytes, writes });
+                Ok(())
+            }
+            Envelope::Fetched { job } => {
+                let application = usize::from(order.application);
+                self.post(
+                    application,
+                    order.to,
+                    order.from,
+                    CONTROL_BYTES,
+                    Envelope::Got { job },
+                    Picos::ZERO,
+                );
+                Ok(())
+            }
+            Envelope::Got { job } => {
+                self.finish(job);
                 Ok(())
             }
             Envelope::Pull { job, unit, bytes } => {
@@ -89,7 +107,7 @@ impl Partition {
 
     fn timer(&mut self, cookie: u64) -> Result<()> {
         let rest = cookie & ((1 << TIMER_SHIFT) - 1);
-        if cookie >> TIMER_SHIFT == COMPUTED {
+        if matches!(cookie >> TIMER_SHIFT, COMPUTED | STORED) {
             let (application, rank) = who(rest);
             return self.resume_if(true, application, rank);
         }

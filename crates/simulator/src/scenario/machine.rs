@@ -8,8 +8,9 @@ use crate::engine::Picos;
 use crate::mpi::Protocol;
 use crate::network::topology::Topology;
 use crate::network::{self, Carrier, Fidelity, Findings, Parameters};
-use crate::storage::Server;
+use crate::storage::{Server, Storage};
 use crate::workload::operation::Program;
+use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub parameters: Parameters,
     /// How ranks hand messages to it.
     pub protocol: Protocol,
+    /// Where and on what ranks store their data.
+    pub storage: Storage,
     /// From which everything random follows.
     pub seed: u64,
     /// How many threads may work on it; the results do not depend on that.
@@ -61,7 +64,8 @@ impl Machine {
                 layout,
                 network,
                 applications: Vec::new(),
-                servers: vec![Server::artifact(); layout.servers() as usize],
+                servers: vec![settings.storage.server(); layout.servers() as usize],
+                local: HashMap::new(),
                 jobs: Vec::new(),
                 free_jobs: Vec::new(),
             })

@@ -3,6 +3,7 @@
 use crate::mpi::Protocol;
 use crate::network::routing::Routing;
 use crate::network::Parameters;
+use crate::storage::{Arrangement, Storage};
 use thalweg_foundation::{Error, Kind, Result};
 
 /// A set of rules.
@@ -48,6 +49,14 @@ impl Model {
         match self {
             Model::Right | Model::Paper => Protocol::right(),
             Model::Artifact => Protocol::artifact(),
+        }
+    }
+
+    /// Where and on what its ranks store their data.
+    pub fn storage(self) -> Storage {
+        match self {
+            Model::Right | Model::Paper => Storage::paper(Arrangement::ComputeSide),
+            Model::Artifact => Storage::artifact(),
         }
     }
 }

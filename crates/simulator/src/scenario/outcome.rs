@@ -2,12 +2,13 @@
 
 use super::application::ApplicationResult;
 use super::machine::{Machine, Settings};
-use super::model::Model;
 use super::placement::Layout;
 use super::placing::{place, Nodes};
 use crate::engine::Picos;
+use crate::mpi::Protocol;
 use crate::network::topology::Topology;
 use crate::network::{self, Carrier, Fidelity, Findings, Parameters};
+use crate::storage::Storage;
 use crate::workload::applications::{Application, RANKS};
 use crate::workload::language::Bound;
 use crate::workload::operation::Program;
@@ -16,17 +17,19 @@ use std::path::Path;
 use std::sync::Arc;
 use thalweg_foundation::Result;
 
-/// What a machine is to do, and by whose rules.
+/// What a machine is to do, and what it is like.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Whose rules hold.
-    pub model: Model,
     /// How closely the network is looked at.
     pub fidelity: Fidelity,
     /// How the machine is joined.
     pub topology: Topology,
-    /// Its network: the model's parameters, or others.
+    /// Its network.
     pub parameters: Parameters,
+    /// How its ranks hand messages to the network.
+    pub protocol: Protocol,
+    /// Where and on what they store their data.
+    pub storage: Storage,
     /// From which everything random follows.
     pub seed: u64,
     /// How many threads may work on it; the outcome does not depend on that.
@@ -94,7 +97,7 @@ pub struct Outcome {
 /// # Errors
 /// `Invalid` for what cannot be run, or deadlocks, with names; `Interrupted` when `goes_on` said no.
 pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Result<Outcome> {
-    let Scenario { model, fidelity, topology, parameters, seed, threads, work } = scenario;
+    let Scenario { fidelity, topology, parameters, protocol, storage, seed, threads, work } = scenario;
     match work {
         Work::Synthetic(traffic) => {
             traffic.check(topology)?;
@@ -118,7 +121,8 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
                 fidelity: *fidelity,
                 topology: topology.clone(),
                 parameters: *parameters,
-                protocol: model.protocol(),
+                protocol: *protocol,
+                storage: *storage,
                 seed: *seed,
                 threads: *threads,
             };

@@ -8,7 +8,8 @@ use super::envelope::Envelope;
 use super::machine::Settings;
 use super::placement::Layout;
 use crate::network::{Carrier, Notice, Side};
-use crate::storage::{Job, Server};
+use crate::storage::{Device, Job, Server};
+use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_foundation::Result;
 
@@ -20,6 +21,8 @@ pub struct Partition {
     pub(super) applications: Vec<Application>,
     /// All servers by their numbers; those that lie elsewhere stay idle.
     pub(super) servers: Vec<Server>,
+    /// Devices in compute nodes, by node.
+    pub(super) local: HashMap<u32, Device>,
     pub(super) jobs: Vec<Job>,
     pub(super) free_jobs: Vec<u32>,
 }

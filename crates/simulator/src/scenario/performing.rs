@@ -1,11 +1,11 @@
 //! What ranks do: one operation after the other, until they have to wait.
 
-use super::envelope::{client, Envelope, COMPUTED, CONTROL_BYTES, TIMER_SHIFT};
+use super::envelope::{client, Envelope, COMPUTED, TIMER_SHIFT};
 use super::partition::Partition;
 use super::rank::Waits;
-use crate::engine::Picos;
 use crate::mpi::collectives::{schedule, Part};
 use crate::mpi::{Arrived, Posted, Protocol, HANDSHAKE_BYTES};
+use crate::storage::{Arrangement, Request, Storage};
 use crate::workload::operation::{Operation, Tag};
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -64,25 +64,23 @@ impl Partition {
                 state.schedule.extend(schedule(part, rank as u32, ranks, algorithms, *exchange)?);
                 Waits::Nothing
             }
-            // Opening, closing and synchronising cost the client nothing in the published artifact.
-            Operation::Open { .. } | Operation::Close { .. } | Operation::Sync { .. } => Waits::Nothing,
-            Operation::Write { bytes, .. } | Operation::Read { bytes, .. } => {
-                if bytes == 0 {
+            Operation::Open { file } | Operation::Close { file } | Operation::Sync { file } => {
+                let Storage { arrangement, asks, .. } = self.settings.storage;
+                if !asks || arrangement == Arrangement::NodeLocal {
                     return Ok(Waits::Nothing);
                 }
-                let writes = matches!(operation, Operation::Write { .. });
-                let node = self.applications[application].nodes[rank];
-                let ask = Envelope::Ask { client: client(application, rank), bytes, writes };
-                let (_, server) = self.layout.burst_buffer_of(node);
-                self.post(
+                self.ask(
                     application,
-                    self.layout.terminal_of(node),
-                    server,
-                    CONTROL_BYTES,
-                    ask,
-                    Picos::ZERO,
-                );
-                Waits::Storage
+                    rank,
+                    Request { object: file.into(), offset: 0, bytes: 0, writes: false },
+                )
+            }
+            Operation::Write { bytes: 0, .. } | Operation::Read { bytes: 0, .. } => Waits::Nothing,
+            Operation::Write { file, at, bytes } => {
+                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: true })
+            }
+            Operation::Read { file, at, bytes } => {
+                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: false })
             }
         })
     }

@@ -1,18 +1,44 @@
-//! What burst buffers do for ranks: requests, units of data, and the word that all is done.
+//! What storage does for ranks: requests, units of data, and the word that all is done.
 
 use super::application::Application;
-use super::envelope::{who, Envelope, COMMITTED, CONTROL_BYTES, RANK_BITS, TIMER_SHIFT, UNIT_BITS};
+use super::envelope::{
+    client, who, Envelope, COMMITTED, CONTROL_BYTES, RANK_BITS, STORED, TIMER_SHIFT, UNIT_BITS,
+};
 use super::partition::Partition;
 use super::placement::Layout;
+use super::rank::Waits;
 use crate::engine::Picos;
 use crate::network::Order;
-use crate::storage::{Job, Reply, Server};
+use crate::storage::{Arrangement, Job, Reply, Request, Server, Storage};
 
 impl Partition {
+    /// A rank asks for storage: its own device, or a server; what it has to wait for.
+    pub(super) fn ask(&mut self, application: usize, rank: usize, request: Request) -> Waits {
+        let node = self.applications[application].nodes[rank];
+        let client = client(application, rank);
+        let Request { object: file, offset: at, bytes, writes } = request;
+        if self.settings.storage.arrangement == Arrangement::NodeLocal {
+            let object = object(client, file as u32);
+            let storage = self.settings.storage;
+            let device = self.local.entry(node).or_insert_with(|| storage.device());
+            let done = device.serve(self.network.now(), Request { object, ..request });
+            self.network.wake_at(done, STORED << TIMER_SHIFT | client);
+            return Waits::Storage;
+        }
+        let ask = Envelope::Ask { client, file: file as u32, at, bytes, writes };
+        let (_, server) = place_of_server(&self.settings.storage, &self.layout, &self.applications, client);
+        self.post(application, self.layout.terminal_of(node), server, CONTROL_BYTES, ask, Picos::ZERO);
+        Waits::Storage
+    }
+
     /// A server is asked to move data: its threads begin.
-    pub(super) fn asked(&mut self, client: u64, bytes: u64, writes: bool) {
-        // All ranks of an application share one file, and each begins at its beginning: so did the published runs.
-        let job = Job::new(client, client >> RANK_BITS, bytes, writes);
+    pub(super) fn asked(&mut self, client: u64, file: u32, request: Request) {
+        let Request { offset, bytes, writes, .. } = request;
+        if bytes == 0 {
+            return self.tell(client);
+        }
+        // All ranks of an application share its files, and begin where they say: in the published runs at the beginning.
+        let job = Job::new(client, object(client, file), offset, bytes, writes);
         let number = match self.free_jobs.pop() {
             Some(place) => {
                 self.jobs[place as usize] = job;
@@ -40,9 +66,10 @@ impl Partition {
             return self.finish(job);
         }
         let now = self.network.now();
-        let Partition { servers, jobs, applications, layout, .. } = self;
+        let Partition { settings, servers, jobs, applications, layout, .. } = self;
         let state = &jobs[job as usize];
-        let reply = servers[server_number(layout, applications, state.client)].work(now, state, unit);
+        let reply = servers[place_of_server(&settings.storage, layout, applications, state.client).0]
+            .work(now, state, unit);
         self.reply(job, unit, reply);
     }
 
@@ -56,32 +83,46 @@ impl Partition {
         let size = server.size(&state, unit);
         let (application, rank) = who(state.client);
         let client = self.layout.terminal_of(self.applications[application].nodes[rank]);
-        self.post(application, terminal, client, size, Envelope::Data { job, unit }, Picos::ZERO);
+        // A client that may lie in another part of the machine says when it has the data; others are heard at once.
+        let data = match self.settings.storage.arrangement {
+            Arrangement::StorageSide => Envelope::Fetched { job },
+            _ => Envelope::Data { job, unit },
+        };
+        self.post(application, terminal, client, size, data, Picos::ZERO);
     }
 
     /// The server of a client, and its terminal.
     fn server_of(&self, client: u64) -> (&Server, u32) {
+        let (number, terminal) =
+            place_of_server(&self.settings.storage, &self.layout, &self.applications, client);
+        (&self.servers[number], terminal)
+    }
+
+    /// A server tells a client that all is done.
+    fn tell(&mut self, client: u64) {
         let (application, rank) = who(client);
-        let (number, terminal) = self.layout.burst_buffer_of(self.applications[application].nodes[rank]);
-        (&self.servers[number as usize], terminal)
+        let node = self.layout.terminal_of(self.applications[application].nodes[rank]);
+        let (_, terminal) = self.server_of(client);
+        self.post(application, terminal, node, CONTROL_BYTES, Envelope::Done { client }, Picos::ZERO);
     }
 
     /// A thread of a server takes the next unit of a job.
     fn begin(&mut self, job: u32) {
         let now = self.network.now();
-        let Partition { servers, jobs, applications, layout, .. } = self;
+        let Partition { settings, servers, jobs, applications, layout, .. } = self;
         let state = &mut jobs[job as usize];
-        let server = &mut servers[server_number(layout, applications, state.client)];
+        let server = &mut servers[place_of_server(&settings.storage, layout, applications, state.client).0];
         if let Some((unit, reply)) = server.begin(now, state) {
             self.reply(job, unit, reply);
         }
     }
 
     /// A unit of a job is where it belongs; its thread takes the next one.
-    fn finish(&mut self, job: u32) {
-        let Partition { servers, jobs, applications, layout, .. } = self;
+    pub(super) fn finish(&mut self, job: u32) {
+        let Partition { settings, servers, jobs, applications, layout, .. } = self;
         let state = &mut jobs[job as usize];
-        let reply = servers[server_number(layout, applications, state.client)].finish(state);
+        let reply =
+            servers[place_of_server(&settings.storage, layout, applications, state.client).0].finish(state);
         if reply == Reply::Done {
             self.reply(job, 0, reply);
         } else {
@@ -110,14 +151,32 @@ impl Partition {
             }
             Reply::Done => {
                 self.free_jobs.push(job);
-                self.post(application, terminal, node, CONTROL_BYTES, Envelope::Done { client }, Picos::ZERO);
+                self.tell(client);
             }
             Reply::Nothing => {}
         }
     }
 }
 
-fn server_number(layout: &Layout, applications: &[Application], client: u64) -> usize {
+/// The number of a client's server, and its terminal: one near the client, or, behind the network, any, evenly.
+fn place_of_server(
+    storage: &Storage,
+    layout: &Layout,
+    applications: &[Application],
+    client: u64,
+) -> (usize, u32) {
     let (application, rank) = who(client);
-    layout.burst_buffer_of(applications[application].nodes[rank]).0 as usize
+    let (server, terminal) = match storage.arrangement {
+        Arrangement::StorageSide => {
+            let server = rank as u32 % layout.servers();
+            (server, layout.server_terminal(server))
+        }
+        _ => layout.burst_buffer_of(applications[application].nodes[rank]),
+    };
+    (server as usize, terminal)
+}
+
+/// A file of a client's application, as devices know it.
+fn object(client: u64, file: u32) -> u64 {
+    client >> RANK_BITS << 32 | u64::from(file)
 }

@@ -1,83 +1,67 @@
-//! The storage device of the published artifact: first come, first served; a time for each request, one a byte, and seeks.
+//! A storage device: first come, first served, with a service time by its kind.
 
+use super::flat::Flat;
+use super::hdd::Hdd;
+use super::ssd::Ssd;
 use crate::engine::Picos;
+
+/// What a device is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// In which object, such as a file.
+    pub object: u64,
+    /// Where in it.
+    pub offset: u64,
+    /// How much.
+    pub bytes: u64,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+/// What a device is like.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// The published artifact's.
+    Flat(Flat),
+    /// Flash with pages and channels.
+    Ssd(Ssd),
+    /// A disk that turns.
+    Hdd(Hdd),
+}
 
 /// A device, what it is like and what it is doing.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Picoseconds a byte.
-    pub byte: f64,
-    /// For every request.
-    pub overhead: Picos,
-    /// When it must seek.
-    pub seek: Picos,
+    model: Model,
     free: Picos,
-    /// The object that it worked on last, and where in it that ended.
-    at: Option<(u64, u64)>,
     /// How long it was busy.
     pub busy: Picos,
     /// Requests so far, and how many of them needed a seek.
     pub requests: (u64, u64),
 }
 
-/// A request that begins at most so many bytes further than the last one ended needs no seek.
-pub const SEEK_TOLERANCE: u64 = 512;
-
 impl Device {
-    /// The artifact's burst buffer: 5700 MiB/s, 20 µs a request, 2.5 ms a seek.
+    /// A device that does nothing yet.
+    pub fn new(model: Model) -> Device {
+        Device { model, free: Picos::ZERO, busy: Picos::ZERO, requests: (0, 0) }
+    }
+
+    /// The artifact's burst buffer.
     pub fn artifact() -> Device {
-        Device {
-            byte: 1e12 / (5700.0 * (1u64 << 20) as f64),
-            overhead: Picos(20_000_000),
-            seek: Picos(2_500_000_000),
-            free: Picos::ZERO,
-            at: None,
-            busy: Picos::ZERO,
-            requests: (0, 0),
-        }
+        Device::new(Model::Flat(Flat::artifact()))
     }
 
-    /// A request for `bytes` at `offset` of `object` that comes at `now`; when it is done.
-    pub fn serve(&mut self, now: Picos, object: u64, offset: u64, bytes: u64) -> Picos {
-        // A device that did nothing yet stands at the beginning of whatever object comes first.
-        let (last, end) = self.at.unwrap_or((object, 0));
-        let near = last == object && (end..=end + SEEK_TOLERANCE).contains(&offset);
-        let transfer = Picos((bytes as f64 * self.byte).round() as u64);
-        let service = self.overhead + transfer + if near { Picos::ZERO } else { self.seek };
-        self.at = Some((object, offset + bytes));
-        self.free = self.free.max(now) + service;
+    /// A request that comes at `now`; when it is done.
+    pub fn serve(&mut self, now: Picos, request: Request) -> Picos {
+        let begin = self.free.max(now);
+        let (service, seek) = match &mut self.model {
+            Model::Flat(flat) => flat.service(request),
+            Model::Ssd(ssd) => (ssd.service(request), false),
+            Model::Hdd(hdd) => hdd.service(begin, request),
+        };
+        self.free = begin + service;
         self.busy += service;
-        self.requests = (self.requests.0 + 1, self.requests.1 + u64::from(!near));
+        self.requests = (self.requests.0 + 1, self.requests.1 + u64::from(seek));
         self.free
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_is_as_busy_as_in_the_published_run() {
-        // 15 checkpoints of 166 units of 10⁶ bytes and one of 666,666: 2,505 requests; with 2,297 seeks 6,210.878 ms.
-        let mut device = Device::artifact();
-        for object in 0..15u64 {
-            for unit in 0..167u64 {
-                let bytes = if unit == 166 { 666_666 } else { 1_000_000 };
-                device.serve(Picos::ZERO, object, unit * 1_000_000, bytes);
-            }
-        }
-        assert_eq!(device.requests, (2505, 14));
-        let with_seeks = device.busy.millis() + (2297 - 14) as f64 * 2.5;
-        assert!((with_seeks - 6210.878).abs() < 0.01, "{with_seeks}");
-    }
-
-    #[test]
-    fn a_seek_is_needed_after_a_jump_back_or_far_ahead_or_to_another_object() {
-        let mut device = Device::artifact();
-        for (object, offset) in [(1, 0), (1, 100), (1, 712), (1, 1325), (1, 1000), (2, 1100)] {
-            device.serve(Picos::ZERO, object, offset, 100);
-        }
-        // The one 513 bytes ahead, the one back and the one in another object.
-        assert_eq!(device.requests, (6, 3));
     }
 }

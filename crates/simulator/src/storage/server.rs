@@ -4,7 +4,7 @@
 //! client for a unit, waits for the data, and for the device; one that reads waits for the device and sends the data. Memory and
 //! space are reserved at once, for there is always enough of both in the published runs.
 
-use super::device::Device;
+use super::device::{Device, Request};
 use crate::engine::Picos;
 
 /// A client's request.
@@ -12,8 +12,10 @@ use crate::engine::Picos;
 pub struct Job {
     /// Who asked, as the caller numbers its clients.
     pub client: u64,
-    /// The object in which they lie, from its beginning.
+    /// The object in which they lie, and where in it they begin.
     pub object: u64,
+    /// See `object`.
+    pub offset: u64,
     /// How much.
     pub bytes: u64,
     /// Whether data are written.
@@ -40,14 +42,16 @@ pub enum Reply {
 pub struct Server {
     /// The device.
     pub device: Device,
+    /// Another one for requests below so many bytes, if there is one.
+    pub small: Option<(u64, Device)>,
     unit: u64,
     threads: u64,
 }
 
 impl Job {
     /// A request that was not begun.
-    pub fn new(client: u64, object: u64, bytes: u64, writes: bool) -> Job {
-        Job { client, object, bytes, writes, next: 0, done: 0 }
+    pub fn new(client: u64, object: u64, offset: u64, bytes: u64, writes: bool) -> Job {
+        Job { client, object, offset, bytes, writes, next: 0, done: 0 }
     }
 
     fn units(&self, unit: u64) -> u64 {
@@ -56,9 +60,9 @@ impl Job {
 }
 
 impl Server {
-    /// The artifact's: four threads a request, units of 10⁶ bytes.
-    pub fn artifact() -> Server {
-        Server { device: Device::artifact(), unit: 1_000_000, threads: 4 }
+    /// As in the artifact: four threads a request, units of 10⁶ bytes.
+    pub fn new(device: Device, small: Option<(u64, Device)>) -> Server {
+        Server { device, small, unit: 1_000_000, threads: 4 }
     }
 
     /// How many threads begin with a job.
@@ -84,8 +88,14 @@ impl Server {
 
     /// The device works on a unit.
     pub fn work(&mut self, now: Picos, job: &Job, unit: u64) -> Reply {
-        let size = self.size(job, unit);
-        Reply::Device(self.device.serve(now, job.object, unit * self.unit, size))
+        let bytes = self.size(job, unit);
+        let request =
+            Request { object: job.object, offset: job.offset + unit * self.unit, bytes, writes: job.writes };
+        let device = match &mut self.small {
+            Some((limit, small)) if job.bytes < *limit => small,
+            _ => &mut self.device,
+        };
+        Reply::Device(device.serve(now, request))
     }
 
     /// A unit is where it belongs: on the device, or with the client.
