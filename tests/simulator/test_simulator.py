@@ -52,6 +52,21 @@ def test_the_number_of_threads_changes_nothing(network: dict[str, Any]) -> None:
     assert found(1) == found(2) == found(3)
 
 
+@pytest.mark.parametrize("routing", ["minimal", "par"])
+def test_flows_come_close_to_packets(routing: str) -> None:
+    application = {"name": "milc", "placement": "random-nodes", "iterations": 1}
+
+    def found(fidelity: str) -> Outcome:
+        return simulate({"fidelity": fidelity, "network": {"routing": routing}, "application": [application]})
+
+    packets, flows = found("packet"), found("flow")
+    assert flows.packets == packets.packets
+    assert flows.events < packets.events / 10
+    assert flows.applications[0].messages_sent == packets.applications[0].messages_sent
+    # The guide says by how much they differ; this is no more than a look at the right order.
+    assert flows.applications[0].elapsed_s == pytest.approx(packets.applications[0].elapsed_s, rel=0.3)
+
+
 def test_the_published_model_leaves_nothing_to_look_ahead_by() -> None:
     assert simulate(scenario(model="mfnetsim-artifact", threads=2)).threads == 1
 
