@@ -263,8 +263,16 @@ fn reads_behind_the_network_do_not_depend_on_threads() {
     assert_eq!(run(1), run(2));
 }
 
-/// Ranks all over a machine that send to each other, compute, combine, and write to burst buffers.
-fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<ApplicationResult>, Findings) {
+const ARRANGEMENTS: [Arrangement; 3] =
+    [Arrangement::ComputeSide, Arrangement::StorageSide, Arrangement::NodeLocal];
+
+/// Ranks all over a machine that send to each other, compute, combine, and write to their storage.
+fn mixed(
+    topology: &Topology,
+    routing: Routing,
+    arrangement: Arrangement,
+    threads: usize,
+) -> (Vec<ApplicationResult>, Findings) {
     let nodes = Layout::of(topology).nodes();
     let program = |rank: u32, ranks: u32| -> Program {
         let (onward, back) = ((rank + 5) % ranks, (rank + ranks - 5) % ranks);
@@ -291,7 +299,7 @@ fn mixed(topology: &Topology, routing: Routing, threads: usize) -> (Vec<Applicat
         topology: topology.clone(),
         parameters: Parameters::right(routing),
         protocol: Protocol::right(),
-        storage: Storage::artifact(),
+        storage: Storage::paper(arrangement),
         seed: 3,
         threads,
     };
@@ -308,11 +316,12 @@ fn applications_with_storage_find_the_same_on_any_number_of_threads() {
         Torus::new(&[3, 2, 4], 2).unwrap().into(),
     ];
     for machine in machines {
-        for routing in Routing::of(&machine) {
-            let one = mixed(&machine, *routing, 1);
+        for (routing, arrangement) in Routing::of(&machine).iter().zip(ARRANGEMENTS.into_iter().cycle()) {
+            let found = |threads| mixed(&machine, *routing, arrangement, threads);
+            let one = found(1);
             assert!(one.0.iter().all(|result| result.ranks.iter().all(|[_, io, _]| *io > Picos::ZERO)));
             for threads in [2, 4] {
-                assert!(mixed(&machine, *routing, threads) == one, "{routing:?} on {threads} threads");
+                assert!(found(threads) == one, "{routing:?}, {arrangement:?} on {threads} threads");
             }
         }
     }
