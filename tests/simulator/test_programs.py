@@ -65,6 +65,9 @@ nodes = [0, 1, 40, 80]
     assert (done.messages_sent, done.bytes_sent) == (2 * 3 + 2 * 8, 2 * 3 * 1600 + 2 * 8 * 400)
     assert min(done.io_s) > 0
     assert done.compute_s == pytest.approx([0.258] * 4)
+    ((task, label, elapsed_ms),) = done.logged
+    assert (task, label) == (0, "Elapse time (ms)")
+    assert 258 < elapsed_ms < done.elapsed_s * 1e3 + 1e-9
 
 
 def test_a_program_that_goes_wrong_stops_the_run_with_its_line() -> None:

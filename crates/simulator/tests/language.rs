@@ -61,6 +61,8 @@ fn sentences_mean_operations() {
         ("task 0 sends a 1 byte message to task 1 who receives it asynchronously into buffer 2", 2, 1, "<<0:1"),
         ("task 0 sends a 1 byte message to unsuspecting task 1", 2, 1, ""),
         ("task 1 asynchronously receives a 1 byte message from task 0 then task 1 awaits completion", 2, 1, "<<0:1 wait"),
+        ("task (n+1) mod 3 receives a 4 byte message from tasks n such that n < 2", 4, 2, "<1:4"),
+        ("task (n+1) mod 3 receives a 4 byte message from tasks n such that n < 2", 4, 0, ""),
         ("tasks t such that t is even send a t byte message to task t+1", 4, 3, "<2:2"),
         ("task 0 sends a 1 byte message to all other tasks", 4, 0, ">1:1 >2:1 >3:1"),
         ("tasks t such that t > 0 send a 1 byte message to task 0", 4, 0, "<1:1 <2:1 <3:1"),
@@ -158,7 +160,7 @@ fn parts(words: &str, sign: char) -> Vec<(u32, u64)> {
 
 #[test]
 fn what_is_logged_is_what_was_seen() {
-    let text = "task 0 resets its counters then \
+    let text = "task 0 resets its counters then task 0 outputs 1/elapsed_usecs then \
                 for 2 repetitions plus 1 warmup repetition task 0 sends an 8 byte message to task 1 then \
                 task 0 logs msgs_sent as \"messages\" and the mean of elapsed_usecs/2 as \"half\" then \
                 task 0 outputs \"sent \" and bytes_sent and \" B\"";
@@ -172,7 +174,7 @@ fn what_is_logged_is_what_was_seen() {
     }
     let log = bound.logged();
     assert_eq!(log.rows(), [(0, "messages".into(), 3.0), (0, "half".into(), 1.5)]);
-    assert_eq!(log.outputs, [(0, "sent 24 B".into())]);
+    assert_eq!(log.outputs, [(0, "inf".into()), (0, "sent 24 B".into())]);
 }
 
 /// A program that is wrong: line, column, the word there, and parts of what is said.

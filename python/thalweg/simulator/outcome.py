@@ -89,6 +89,8 @@ class Application:
     messages_sent: int
     bytes_sent: int
     message_latency: Distribution
+    #: What the tasks of a program logged: task, label, value.
+    logged: list[tuple[int, str, float]] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ class Outcome:
                 ("messages", application.messages_sent),
                 ("bytes", application.bytes_sent),
                 *_latency(latency),
+                *((f"task {task}: {label}", value) for task, label, value in application.logged),
             ):
                 yield {"application": application.name, "quantity": quantity, "value": value}
         for quantity, value in (

@@ -87,6 +87,8 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
             (_doing(application, scenario.seed), nodes_of(application)) for application in scenario.application
         ]
         found = _native.simulate_applications(machine, applications, tell)
+        for application, (doing, _) in zip(found["applications"], applications, strict=True):
+            application["logged"] = [] if isinstance(doing, tuple) else doing.logged()
     names = [application.label for application in scenario.application]
     return Outcome.of(found, names, clock() - begin, _peak_memory())
 

@@ -146,8 +146,18 @@ impl Checker {
             if matches!(action.tasks, Tasks::Others) {
                 checker.nobody_to_differ_from(action.span);
             }
-            checker.tasks(&mut action.tasks);
-            checker.verb(&mut action.verb);
+            // `task f(n) receives … from tasks n such that …`: who receives follows from who sends.
+            match (&mut action.tasks, &mut action.verb) {
+                (Tasks::One(task), Verb::Receive { messages, from, .. }) => {
+                    checker.tasks(from);
+                    checker.expression(task);
+                    checker.messages(messages);
+                }
+                (tasks, verb) => {
+                    checker.tasks(tasks);
+                    checker.verb(verb);
+                }
+            }
         });
         // What the action binds itself, and what never changes, decides nothing anew.
         self.reads.retain(|slot| (self.constants..first).contains(slot));

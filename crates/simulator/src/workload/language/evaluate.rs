@@ -75,13 +75,8 @@ impl Values {
                     Binary::Subtract => both(|a, b| a - b),
                     Binary::Multiply => both(|a, b| a * b),
                     Binary::Power => both(f64::powf),
-                    Binary::Divide => {
-                        let divisor = self.real(right)?;
-                        if divisor == 0.0 {
-                            return Err(by_zero(right.span));
-                        }
-                        Ok(self.real(left)? / divisor)
-                    }
+                    // What was measured may be nothing: a rate is then infinite.
+                    Binary::Divide => both(|a, b| a / b),
                     _ => self.integer(expression).map(|value| value as f64),
                 }
             }

@@ -270,6 +270,9 @@ impl Performer {
             Verb::Send { messages, asynchronous, to, receive } => {
                 return self.exchange(id, action, messages, *asynchronous, to, *receive)
             }
+            Verb::Receive { messages, asynchronous, from } => {
+                return self.take(action, messages, *asynchronous, from);
+            }
             Verb::Multicast { .. } => return self.gather(id, action, |_| Collective::Bcast),
             Verb::Synchronize => return self.gather(id, action, |_| Collective::Barrier),
             Verb::Reduce { .. } => return self.reduce(id, action),
@@ -279,13 +282,6 @@ impl Performer {
             return Ok(());
         }
         match &action.verb {
-            Verb::Receive { messages, asynchronous, from } => {
-                let (count, bytes) = described(messages, &self.values)?;
-                for source in self.values.members(from, Some(self.task))? {
-                    not_to_itself(source, self.task, action.span)?;
-                    self.receive(Messaged { other: source, count, bytes }, *asynchronous);
-                }
-            }
             Verb::Await => self.push(Operation::WaitAll, 1),
             Verb::Delay { time, unit } => {
                 let time = self
@@ -349,6 +345,30 @@ impl Performer {
         sends.iter().for_each(|message| self.send(*message, asynchronous));
         if receive == Receive::Blocking {
             receives.iter().for_each(|message| self.receive(*message, false));
+        }
+        Ok(())
+    }
+
+    /// Receives from each source; where who receives follows from who sends, from those that send to this task.
+    fn take(
+        &mut self,
+        action: &Action,
+        messages: &Messages,
+        asynchronous: bool,
+        from: &Tasks,
+    ) -> Outcome<()> {
+        let follows = matches!(action.tasks, Tasks::One(_));
+        if !follows && !self.values.takes_part(&action.tasks, self.task)? {
+            return Ok(());
+        }
+        for source in self.values.members(from, Some(self.task))? {
+            self.values.bind_member(from, source);
+            if follows && !self.values.takes_part(&action.tasks, self.task)? {
+                continue;
+            }
+            not_to_itself(source, self.task, action.span)?;
+            let (count, bytes) = described(messages, &self.values)?;
+            self.receive(Messaged { other: source, count, bytes }, asynchronous);
         }
         Ok(())
     }
