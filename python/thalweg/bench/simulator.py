@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import ThalwegError
+from thalweg.simulator.limit import queue_events_per_cpu_s
 
 #: Called with what is measured now, how much is done, and of how much.
 Progress = Callable[[str, float, float], None]
@@ -30,7 +31,6 @@ UNIFORM_RANDOM: Mapping[str, Any] = {
 }
 #: Events that wait in the queue when it is measured alone: about as many as in the scenario above.
 _PENDING = 4096
-_HOLD_EVENTS = 5_000_000
 
 
 def measure(
@@ -65,7 +65,7 @@ def measure(
     hold: list[float] = []
     total = rounds * len(scenarios) * len(variants)
     for turn in range(rounds):
-        hold.append(_hold())
+        hold.append(queue_events_per_cpu_s(pending=_PENDING))
         for name, content in scenarios.items():
             for number, variant in enumerate(variants):
                 tell(name, turn * len(scenarios) * len(variants) + number, total)
@@ -93,14 +93,6 @@ def measure(
             }
         )
     return rows, {"queue_events_per_cpu_s": statistics.median(hold), "queue_pending": _PENDING}
-
-
-def _hold() -> float:
-    from thalweg import _native
-
-    begin = time.thread_time()
-    _native.simulate_hold(_HOLD_EVENTS, _PENDING)
-    return _HOLD_EVENTS / (time.thread_time() - begin)
 
 
 def _in_a_process(wanted: Mapping[str, Any]) -> dict[str, Any]:
