@@ -25,7 +25,14 @@ FACES = (
 )
 
 #: What pages may know: result files, errors.
-REPORT_MAY_IMPORT = ("thalweg.report", "thalweg.results", "thalweg.errors", "thalweg.sizes")
+REPORT_MAY_IMPORT = (
+    "thalweg.report",
+    "thalweg.results",
+    "thalweg.errors",
+    "thalweg.sizes",
+    "thalweg.simulator.outcome",
+    "thalweg.simulator.recorded",
+)
 
 #: Libraries that Thalweg works without.
 OPTIONAL = (
