@@ -148,13 +148,13 @@ def _of_links(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
             "What routers sent.",
             charts.traffic_over_time(moved, timeline.interval_s),
         )
-    between = [link for run in runs for link in run.outcome.links if link.kind != "terminal"]
-    largest = max((link.bytes for link in between), default=0), max((link.saturated_s for link in between), default=0.0)
+    between = np.array([pair for run in runs for pair in charts.busiest(run.outcome.links).values()]).reshape(-1, 2)
+    heats = charts.Heat.of(between[:, 0]), charts.Heat.of(between[:, 1])
     for run in runs[:_MAPS_MOST]:
         routers = 1 + max(
             (max(link.source, link.target) for link in run.outcome.links if link.kind != "terminal"), default=0
         )
-        figure = charts.link_map(run.outcome.links, positions(run.scenario.get("network", {}), routers), *largest)
+        figure = charts.link_map(run.outcome.links, positions(run.scenario.get("network", {}), routers), *heats)
         left_out = f" The first {_MAPS_MOST} of {len(runs)} runs are drawn." if len(runs) > _MAPS_MOST else ""
         yield (
             f"{run.name}: links on the topology",

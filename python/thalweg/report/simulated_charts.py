@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 Values = npt.NDArray[np.float64]
 
-#: From nothing to much; each of the others for up to so many times as much as the one before.
-_STEP = 3.0
+#: From nothing to much.
 _HEAT = ("#dfe6ee", "#b9d3ea", "#86b6dc", "#f2d16b", "#eb9b3c", "#d1611f", "#a3201b")
+#: The least and the most that a colour stands for, times what the one before does.
+_STEP_LEAST, _STEP_MOST = 1.15, 3.0
 
 
 @dataclass(frozen=True)
@@ -126,40 +127,76 @@ def traffic_over_time(kinds: Sequence[tuple[str, Values]], step_s: float) -> Fig
     return figure
 
 
-def link_map(links: Sequence[Link], points: Values, largest_bytes: int, largest_s: float) -> Figure:
+@dataclass(frozen=True)
+class Heat:
+    """What colours stand for: each for up to `step` times as much as the one before, the last up to `largest`."""
+
+    largest: float
+    step: float
+
+    @classmethod
+    def of(cls, values: Values) -> Heat:
+        """Return one in which most of these values, those that are not zero, have a colour of their own."""
+        some = values[values > 0]
+        if not len(some):
+            return cls(0.0, _STEP_MOST)
+        largest = float(some.max())
+        spread = (largest / float(np.quantile(some, 0.1))) ** (1 / (len(_HEAT) - 2))
+        return cls(largest, float(np.clip(spread, _STEP_LEAST, _STEP_MOST)))
+
+    def upper(self, shade: int) -> float:
+        """The most that a colour stands for."""
+        return self.largest * self.step ** (shade + 1 - len(_HEAT)) if shade else 0.0
+
+    def shades(self, values: Values) -> npt.NDArray[np.int_]:
+        """Which colour each value has; the first is for zero alone."""
+        last = len(_HEAT) - 1
+        if self.largest <= 0:
+            return np.zeros(len(values), dtype=int)
+        below = np.log(np.maximum(values, 1e-300) / self.largest) / np.log(
+            self.step
+        )  # zero at the largest, and negative
+        shade: npt.NDArray[np.int_] = (last + np.ceil(below - 1e-9)).astype(int).clip(1, last)
+        return np.where(values > 0, shade, 0)
+
+
+def busiest(links: Sequence[Link]) -> dict[tuple[int, int], tuple[float, float]]:
+    """Traffic in MB and saturation in ms between each two routers: those of the direction that has more."""
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    for link in links:
+        if link.kind != "terminal":
+            pair = (min(link.source, link.target), max(link.source, link.target))
+            before = found.get(pair, (0.0, 0.0))
+            found[pair] = (max(before[0], link.bytes / 1e6), max(before[1], link.saturated_s * 1e3))
+    return found
+
+
+def link_map(links: Sequence[Link], points: Values, traffic: Heat, saturation: Heat) -> Figure:
     """Links between routers on their topology, coloured by traffic and by saturation, one beside the other.
 
-    Both directions of a link are one line, with what the busier one has. Each colour stands for up to three times as
-    much as the one before; the last one ends at what is given as the largest, so that pictures can be compared.
+    Both directions of a link are one line, with what the busier one has.
     """
     from plotly.subplots import make_subplots
 
     figure = make_subplots(cols=2, subplot_titles=["traffic / MB", "saturation / ms"], horizontal_spacing=0.04)
     dress(figure, "", "")
-    pairs: dict[tuple[int, int], tuple[float, float]] = {}
-    for link in links:
-        if link.kind == "terminal":
-            continue
-        pair = (min(link.source, link.target), max(link.source, link.target))
-        before = pairs.get(pair, (0.0, 0.0))
-        pairs[pair] = (max(before[0], link.bytes / 1e6), max(before[1], link.saturated_s * 1e3))
+    pairs = busiest(links)
     ends = np.array(list(pairs), dtype=int).reshape(-1, 2)
     found = np.array(list(pairs.values())).reshape(-1, 2)
-    for column, largest in enumerate((largest_bytes / 1e6, largest_s * 1e3)):
-        shade = _shades(found[:, column], largest)
+    for column, heat in enumerate((traffic, saturation)):
+        shade = heat.shades(found[:, column])
         for level, colour in enumerate(_HEAT):
             some = ends[shade == level]
             if not len(some):
                 continue
             lines = np.full((len(some), 3, 2), np.nan)
             lines[:, :2] = points[some]
-            upper = largest * _STEP ** (level + 1 - len(_HEAT))
             figure.add_scatter(
                 x=lines[:, :, 0].ravel().round(4),
                 y=lines[:, :, 1].ravel().round(4),
                 mode="lines",
                 line={"color": colour, "width": 0.5 + 0.35 * level},
-                name="0" if level == 0 else f"≤ {upper:.3g}",
+                name=f"≤ {heat.upper(level):.4g}" if level else "0",
                 legendgroup=f"{column}",
                 legendgrouptitle={"text": ("traffic / MB", "saturation / ms")[column]},
                 hoverinfo="skip",
@@ -184,16 +221,6 @@ def link_map(links: Sequence[Link], points: Values, largest_bytes: int, largest_
     figure.update_layout(height=600, margin={"l": 10, "r": 10, "t": 40, "b": 10})
     figure.update_layout(legend={"orientation": "v", "x": 1.0, "y": 1.0, "xanchor": "left", "yanchor": "top"})
     return figure
-
-
-def _shades(values: Values, largest: float) -> npt.NDArray[np.int_]:
-    """Which colour each value has; the first is for zero alone."""
-    last = len(_HEAT) - 1
-    if largest <= 0:
-        return np.zeros(len(values), dtype=int)
-    below = np.log(np.maximum(values, 1e-300) / largest) / np.log(_STEP)  # zero at the largest, and negative
-    shade: npt.NDArray[np.int_] = (last + np.ceil(below - 1e-9)).astype(int).clip(1, last)
-    return np.where(values > 0, shade, 0)
 
 
 def _of_routers(links: Sequence[Link], count: int, column: int) -> list[str]:
