@@ -11,7 +11,7 @@ import pytest
 from command_line import thalweg
 from source_tree import ROOT
 from thalweg.errors import ConfigError, InvalidError
-from thalweg.simulator import simulate
+from thalweg.simulator import Scenario, simulate
 from thalweg.simulator.program import Program, check, given
 from thalweg.simulator.validation import validate
 
@@ -178,3 +178,69 @@ def test_words_of_a_command_are_parameters() -> None:
     ]:
         with pytest.raises(InvalidError, match=message):
             given(words)
+
+
+RING = """
+from thalweg.simulator import operations as op
+
+
+def ring(rank, ranks):
+    for _ in range(3):
+        yield op.irecv((rank - 1) % ranks, 4096, request=1)
+        yield op.send((rank + 1) % ranks, 4096)
+        yield op.wait(1)
+        yield op.compute(1e-3)
+    yield op.barrier()
+    yield op.write(1_000_000)
+
+
+def wrong(rank, ranks):
+    yield op.send((rank + 1) % ranks, -1)
+"""
+
+
+def test_a_function_of_a_file_gives_what_ranks_do(tmp_path):
+    (tmp_path / "ring.py").write_text(RING)
+    scenario = tmp_path / "ring.toml"
+    scenario.write_text('[[application]]\noperations = "ring.py:ring"\nranks = 8\n')
+    (found,) = simulate(scenario).applications
+    assert (found.name, found.messages_sent, found.bytes_sent) == ("ring", 8 * 3 + 8 * 3, 8 * 3 * 4096)
+    assert found.compute_s == [pytest.approx(3e-3)] * 8 and min(found.io_s) > 0
+    done = thalweg("sim", "run", "ring.toml", "--out", "ring", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    again = thalweg("sim", "compare", "ring", "ring", cwd=tmp_path)
+    assert "two runs are called ring" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"operations": "ring.py:none"}, "ring.py has no function 'none'"),
+        ({"operations": "none.py:ring"}, "there is no function 'none.py:ring'"),
+        ({"operations": "ring.py:ring", "program": "ring.py"}, "has a program as well as operations"),
+        ({"operations": "ring.py:ring", "iterations": 3}, "ring has no iterations; only milc has"),
+        ({"operations": "ring.py:ring", "ranks": None}, "neither nodes nor ranks"),
+    ],
+)
+def test_functions_that_cannot_be_are_refused(tmp_path, given, message):
+    (tmp_path / "ring.py").write_text(RING)
+    content = {"application": [{"ranks": 8, **given}]}
+    with pytest.raises(ConfigError, match=message):
+        Scenario.checked(content, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("operations", "message"),
+    [
+        (lambda rank, ranks: [("jump", 1)], 'rank 0: ValueError: there is no operation "jump"'),
+        (lambda rank, ranks: [("send", 1)], "rank 0: ValueError: expected tuple of length 4"),
+        (lambda rank, ranks: [("send", 1, -1, 0)], "rank 0: OverflowError"),
+        (lambda rank, ranks: 1 / 0, "rank 0: ZeroDivisionError: division by zero"),
+        (lambda rank, ranks: None, "rank 0: TypeError"),
+        (lambda rank, ranks: [("compute", -1.0)], "computes for -1 s; accepted are 0 to 1e6"),
+        (lambda rank, ranks: [("send", 9, 8, 0)], "sends to rank 9; accepted are the other ranks below 2"),
+    ],
+)
+def test_what_a_function_does_wrong_is_told_with_its_rank(operations, message):
+    with pytest.raises(InvalidError, match=message):
+        simulate({"application": [{"operations": operations, "ranks": 2}]})

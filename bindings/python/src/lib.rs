@@ -5,6 +5,7 @@
 mod arrays;
 mod client;
 mod failure;
+mod generator;
 mod redirect;
 mod relayout;
 mod server;

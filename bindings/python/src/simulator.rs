@@ -1,6 +1,7 @@
 //! Simulated machines: a scenario in, numbers out.
 
 use crate::failure::raised;
+use crate::generator::Generated;
 use crate::workload::BoundProgram;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -22,6 +23,8 @@ pub enum Doing {
     Program(Py<BoundProgram>),
     /// The name of a ready-made one, and its options, none where they are its own.
     Ready(String, Option<u32>, Option<bool>),
+    /// A name, the number of ranks, and a function that gives the operations of each.
+    Generated(String, u32, Py<PyAny>),
 }
 
 /// A machine as Python describes it: names, and numbers by name.
@@ -140,6 +143,9 @@ pub fn simulate_applications<'py>(
             Doing::Ready(name, iterations, reads) => Task::Ready(
                 Application::named(&name).and_then(|known| known.with(iterations, reads)).map_err(raised)?,
             ),
+            Doing::Generated(name, ranks, generate) => {
+                Task::Generated(Arc::new(Generated { name, ranks, generate }))
+            }
         };
         let nodes = match nodes {
             Place::Listed(nodes) => Nodes::Listed(nodes),

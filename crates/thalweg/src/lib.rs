@@ -32,7 +32,9 @@ pub mod simulator {
     pub use thalweg_simulator::storage::{table1, Row, Storage};
     pub use thalweg_simulator::workload::applications::Application;
     pub use thalweg_simulator::workload::language::{Bound, Diagnostic, Performer, Program, Source as Text};
-    pub use thalweg_simulator::workload::operation::{Behaviour, Collective, Group, Operation, Seen, Source};
+    pub use thalweg_simulator::workload::operation::{
+        Behaviour, Collective, Generator, Group, Operation, Seen, Source,
+    };
     pub use thalweg_simulator::workload::synthetic::{Gaps, Pattern, Synthetic};
 }
 

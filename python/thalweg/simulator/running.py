@@ -93,11 +93,13 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
     return Outcome.of(found, names, clock() - begin, _peak_memory())
 
 
-def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, bool | None]:
-    """What an application does: a program for as many tasks as it has ranks, or the name of a ready-made one."""
-    if application.program is None:
+def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, Any]:
+    """What an application does: a program for as many tasks as it has ranks, a function, or a ready-made one's name."""
+    if application.program is None and application.operations is None:
         return application.label, application.iterations, application.reads
     ranks = application.ranks or len(nodes_of(application))
+    if application.program is None:
+        return application.label, ranks, application.operations
     return Program(application.program).bound(ranks, application.parameters, seed=seed)
 
 

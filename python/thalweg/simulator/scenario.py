@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import runpy
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
 from thalweg.configuration import checked, load
 from thalweg.errors import InvalidError
@@ -140,12 +141,14 @@ class Synthetic(_Part):
 
 
 class Application(_Part):
-    """A ready-made application of 300 ranks, or a program of the workload language, and the nodes that it runs on."""
+    """A ready-made application of 300 ranks, a program, or a function that gives operations; and where it runs."""
 
-    #: A ready-made application; with a program, what reports call it.
+    #: A ready-made application; otherwise what reports call it.
     name: str | None = None
     #: The file of a program.
     program: str | None = None
+    #: A function of rank and number of ranks that gives `operations`, or its file and name: ``ring.py:ring``.
+    operations: Callable[[int, int], Iterable[Any]] | None = None
     #: Values of the program's parameters, by their names or options.
     parameters: dict[str, int | str] = Field(default_factory=dict)
     #: A list of compute nodes in the order of ranks, or a file of such lists.
@@ -154,27 +157,43 @@ class Application(_Part):
     placement: Literal["contiguous", "random-nodes", "random-routers", "round-robin-groups"] | None = None
     #: Which list of the file, counted from 1.
     line: int = Field(default=1, ge=1)
-    #: Ranks of a program; as many as there are nodes by default.
+    #: Ranks of a program or a function; as many as there are nodes by default.
     ranks: int | None = Field(default=None, ge=1)
     iterations: int | None = Field(default=None, ge=1, le=1_000_000)
     reads: bool | None = None
 
     @model_validator(mode="after")
     def _options(self) -> Application:
-        if self.program is None:
+        own = self.program is not None or self.operations is not None
+        if self.program is not None and self.operations is not None:
+            raise ValueError(f"{self.label} has a program as well as operations; give one of them")
+        if not own:
             if self.name not in READY:
-                raise ValueError(f"name is {self.name!r}; accepted are {', '.join(READY)}, or give a program")
-            if self.parameters or self.ranks is not None:
-                raise ValueError(f"{self.name} has no parameters and 300 ranks; only a program can be told others")
-        if self.iterations is not None and (self.program or self.name != "milc"):
+                raise ValueError(
+                    f"name is {self.name!r}; accepted are {', '.join(READY)}, or give a program or operations"
+                )
+            if self.ranks is not None:
+                raise ValueError(f"{self.name} has 300 ranks; only a program or operations can have others")
+        if self.parameters and self.program is None:
+            raise ValueError(f"{self.label} has no parameters; only a program can be told some")
+        if self.iterations is not None and (own or self.name != "milc"):
             raise ValueError(f"{self.label} has no iterations; only milc has")
-        if self.reads is not None and (self.program or self.name != "cosmoflow"):
+        if self.reads is not None and (own or self.name != "cosmoflow"):
             raise ValueError(f"{self.label} cannot be told whether it reads; only cosmoflow can")
         if self.nodes is not None and self.placement is not None:
             raise ValueError(f"{self.label} has nodes as well as a placement; give one of them")
-        if self.program is not None and self.nodes is None and self.ranks is None:
+        if own and self.nodes is None and self.ranks is None:
             raise ValueError(f"{self.label} has neither nodes nor ranks; give one of them, such as ranks = 300")
         return self
+
+    @field_validator("operations", mode="before")
+    @classmethod
+    def _function(cls, value: object, info: ValidationInfo) -> object:
+        return _function_of(value, (info.context or {}).get("folder")) if isinstance(value, str) else value
+
+    @field_serializer("operations")
+    def _named(self, value: Callable[..., Any] | None) -> str | None:
+        return None if value is None else f"{getattr(value, '__module__', '?')}:{self.label}"
 
     @field_validator("program")
     @classmethod
@@ -190,6 +209,8 @@ class Application(_Part):
     @property
     def label(self) -> str:
         """What reports call it."""
+        if self.operations is not None:
+            return self.name or str(getattr(self.operations, "__name__", "operations"))
         return self.name or Path(self.program or "").stem
 
     @field_validator("nodes")
@@ -241,6 +262,18 @@ class Scenario(_Part):
     def checked(cls, content: Mapping[str, Any], folder: Path | None) -> Scenario:
         """Return the scenario of what a file in `folder` holds; errors as of `load`."""
         return checked(cls, content, "scenario", context={"folder": folder})
+
+
+def _function_of(name: str, folder: Path | None) -> object:
+    """The function of a file, as in ``ring.py:ring``; the file is run."""
+    file, colon, function = name.rpartition(":")
+    path = (folder or Path()) / file
+    if not colon or not path.is_file():
+        raise ValueError(f"there is no function {name!r}; give a file beside the scenario and a name: 'ring.py:ring'")
+    found = runpy.run_path(str(path)).get(function)
+    if not callable(found):
+        raise ValueError(f"{file} has no function {function!r}")
+    return found
 
 
 def _file(name: str, folder: Path | None) -> Path:

@@ -11,7 +11,7 @@ use crate::network::{self, Carrier, Fidelity, Findings, Parameters};
 use crate::storage::Storage;
 use crate::workload::applications::{Application, RANKS};
 use crate::workload::language::Bound;
-use crate::workload::operation::Program;
+use crate::workload::operation::{Generator, Program};
 use crate::workload::synthetic::{Senders, Synthetic};
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +54,8 @@ pub enum Task {
     Ready(Application),
     /// A program of the workload language, for as many tasks as it has nodes.
     Program(Arc<Bound>),
+    /// Whatever gives operations.
+    Generated(Arc<dyn Generator>),
 }
 
 impl Task {
@@ -65,6 +67,7 @@ impl Task {
                 let name = program.name();
                 Path::new(name).file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned())
             }
+            Task::Generated(generator) => generator.name().to_owned(),
         }
     }
 
@@ -72,6 +75,7 @@ impl Task {
         match self {
             Task::Ready(_) => RANKS,
             Task::Program(program) => program.tasks(),
+            Task::Generated(generator) => generator.ranks(),
         }
     }
 
@@ -79,6 +83,7 @@ impl Task {
         match self {
             Task::Ready(application) => application.program(rank),
             Task::Program(program) => Box::new(program.task(rank)),
+            Task::Generated(generator) => generator.rank(rank),
         }
     }
 }

@@ -174,3 +174,15 @@ impl<I: Iterator<Item = Operation> + Send> Behaviour for I {
 
 /// What one rank does.
 pub type Program = Box<dyn Behaviour>;
+
+/// What the ranks of an application do, whoever says it.
+pub trait Generator: Send + Sync + std::fmt::Debug {
+    /// What messages call the application.
+    fn name(&self) -> &str;
+
+    /// How many ranks it has.
+    fn ranks(&self) -> u32;
+
+    /// What a rank does.
+    fn rank(&self, rank: u32) -> Program;
+}
