@@ -134,7 +134,7 @@ def test_the_devices_come_to_the_papers_table() -> None:
     [
         ({"program": "nowhere.ncptl"}, r"there is no program 'nowhere.ncptl'; give a file beside the scenario"),
         ({"name": "lulesh"}, r"name is 'lulesh'; accepted are milc, nekbone, checkpoint, cosmoflow, or give a program"),
-        ({"name": "milc", "ranks": 20}, r"milc has no parameters and 300 ranks"),
+        ({"name": "milc", "ranks": 20}, r"milc has 300 ranks; only a program or operations can have others"),
         ({"program": str(PROGRAMS / "milc.ncptl"), "iterations": 3}, r"milc has no iterations; only milc has"),
     ],
 )
