@@ -8,12 +8,12 @@ const TORUS: [u32; 4] = [3, 4, 5, 5];
 const BYTES: u64 = 497_664;
 const COMPUTE: Picos = Picos(25_000);
 
-/// The neighbours of a rank, forward before backward on each axis.
+/// The neighbours of a rank, backward before forward on each axis.
 fn neighbours(rank: u32) -> [u32; 8] {
     let here = place(rank, &TORUS);
     std::array::from_fn(|index| {
         let (axis, extent) = (index / 2, TORUS[index / 2]);
-        let step = if index % 2 == 0 { 1 } else { extent - 1 };
+        let step = if index % 2 == 0 { extent - 1 } else { 1 };
         let mut there = here;
         there[axis] = (there[axis] + step) % extent;
         number(&there, &TORUS)

@@ -5,26 +5,52 @@ use super::{number, place};
 
 const GRID: [u32; 3] = [5, 6, 10];
 const ORDERS: [u64; 3] = [8, 11, 14];
-/// Of each order: iterations of one exchange and three allreduces, after two of each to begin with.
-const ITERATIONS: u32 = 200;
+/// Of each order: twice so many iterations of the solver, a barrier in between.
+const ITERATIONS: u32 = 100;
 
-/// The neighbours of a rank, each with its direction (0 to 26, where 13 is the rank itself) and on how many axes it lies apart.
-fn neighbours(rank: u32) -> Vec<(u32, u32, u32)> {
+/// Where neighbours lie, in the order in which they are sent to: faces, corners, edges. Source: the SWM skeleton of Nekbone.
+const DIRECTIONS: [[i32; 3]; 26] = [
+    [1, 0, 0],
+    [-1, 0, 0],
+    [0, 1, 0],
+    [0, -1, 0],
+    [0, 0, 1],
+    [0, 0, -1],
+    [1, 1, -1],
+    [1, -1, -1],
+    [-1, -1, -1],
+    [-1, 1, -1],
+    [1, 1, 1],
+    [1, -1, 1],
+    [-1, -1, 1],
+    [-1, 1, 1],
+    [0, -1, -1],
+    [0, 1, -1],
+    [0, -1, 1],
+    [0, 1, 1],
+    [1, 0, -1],
+    [1, 0, 1],
+    [-1, 0, 1],
+    [-1, 0, -1],
+    [-1, -1, 0],
+    [-1, 1, 0],
+    [1, -1, 0],
+    [1, 1, 0],
+];
+
+/// The neighbours of a rank, each with the tags of what goes there and comes from there, and on how many axes it lies apart.
+fn neighbours(rank: u32) -> Vec<(u32, [u32; 2], u32)> {
     let here = place(rank, &GRID);
-    let mut found = Vec::with_capacity(26);
-    for direction in (0..27).filter(|direction| *direction != 13) {
-        let steps = place(direction, &[3, 3, 3]);
-        let inside = (0..3).all(|axis| (1..=GRID[axis]).contains(&(here[axis] + steps[axis])));
-        if inside {
-            let there: [u32; 3] = std::array::from_fn(|axis| here[axis] + steps[axis] - 1);
-            found.push((
-                number(&there, &GRID),
-                direction,
-                steps.iter().filter(|step| **step != 1).count() as u32,
-            ));
+    let tag = |steps: [i32; 3]| steps.iter().fold(0, |tag, step| tag * 3 + (step + 1) as u32);
+    let neighbour = |steps: [i32; 3]| {
+        let mut there = here;
+        for (axis, step) in steps.into_iter().enumerate() {
+            there[axis] = there[axis].checked_add_signed(step).filter(|at| *at < GRID[axis])?;
         }
-    }
-    found
+        let apart = steps.iter().filter(|step| **step != 0).count() as u32;
+        Some((number(&there, &GRID), [tag(steps), tag(steps.map(|step| -step))], apart))
+    };
+    DIRECTIONS.into_iter().filter_map(neighbour).collect()
 }
 
 /// What goes to a neighbour that lies apart on `axes` axes: a face, an edge or a corner of 13 elements an axis.
@@ -39,19 +65,26 @@ pub fn program(rank: u32) -> Program {
         let exchange = move || {
             let (from, to) = (neighbours.clone(), neighbours.clone());
             let count = neighbours.len() as u32;
-            let receives = from.into_iter().zip(0..).map(move |((rank, direction, axes), request)| {
+            let receives = from.into_iter().zip(0..).map(move |((rank, [_, tag], axes), request)| {
                 let bytes = bytes(order, axes);
-                Operation::Irecv { from: Source::Rank(rank), bytes, tag: Some(26 - direction), request }
+                Operation::Irecv { from: Source::Rank(rank), bytes, tag: Some(tag), request }
             });
-            let sends = to.into_iter().zip(count..).map(move |((rank, direction, axes), request)| {
-                Operation::Isend { to: rank, bytes: bytes(order, axes), tag: direction, request }
+            let sends = to.into_iter().zip(count..).map(move |((rank, [tag, _], axes), request)| {
+                Operation::Isend { to: rank, bytes: bytes(order, axes), tag, request }
             });
             receives.chain(sends).chain([Operation::WaitAll])
         };
         let allreduces = |count| (0..count).map(|_| Operation::allreduce(8));
-        let first = exchange.clone();
-        let begin = (0..2).flat_map(move |_| first().chain(allreduces(1)));
-        let iterations = (0..ITERATIONS).flat_map(move |_| exchange().chain(allreduces(3)));
-        begin.chain(iterations).chain([Operation::barrier()])
+        let solved = {
+            let exchange = exchange.clone();
+            move || {
+                let exchange = exchange.clone();
+                let iterations =
+                    (0..ITERATIONS).flat_map(move |_| allreduces(1).chain(exchange()).chain(allreduces(2)));
+                allreduces(1).chain(iterations)
+            }
+        };
+        let again = solved.clone();
+        exchange().chain(exchange()).chain(solved()).chain([Operation::barrier()]).chain(again())
     }))
 }
