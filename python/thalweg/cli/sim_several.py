@@ -114,6 +114,9 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
         output.table(runs[0].name, ["application", "quantity", "value"], [list(row.values()) for row in rows])
     if beside:
         output.table("beside the same application alone", list(beside[0]), [list(row.values()) for row in beside])
+    told = (f"{each.name}: {note}" for run in runs for each in run.outcome.applications for note in each.notes)
+    for line in dict.fromkeys(told):
+        output.line(line)
     write_simulated(runs, page)
     output.line(f"report: {page}")
     output.write(rows, limits={})

@@ -91,6 +91,8 @@ class Application:
     message_latency: Distribution
     #: What the tasks of a program logged: task, label, value.
     logged: list[tuple[int, str, float]] = field(default_factory=list, repr=False)
+    #: Of a trace: how long the run took, and what of it has no counterpart on the simulated machine.
+    notes: list[str] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thalweg.errors import InvalidError
 from thalweg.simulator.outcome import Outcome
 from thalweg.simulator.program import Program
 from thalweg.simulator.scenario import Application, Scenario, nodes_of
+from thalweg.simulator.trace import Trace
 
 if TYPE_CHECKING:
     from thalweg._native import BoundProgram
@@ -83,24 +85,47 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
             tell,
         )
     else:
-        applications = [
-            (_doing(application, scenario.seed), nodes_of(application)) for application in scenario.application
-        ]
-        found = _native.simulate_applications(machine, applications, tell)
-        for application, (doing, _) in zip(found["applications"], applications, strict=True):
-            application["logged"] = [] if isinstance(doing, tuple) else doing.logged()
+        traces = [_trace(each) for each in scenario.application]
+        doing = [_doing(*each, scenario.seed) for each in zip(scenario.application, traces, strict=True)]
+        nodes = [_nodes(*each) for each in zip(scenario.application, traces, strict=True)]
+        found = _native.simulate_applications(machine, list(zip(doing, nodes, strict=True)), tell)
+        for application, done, trace in zip(found["applications"], doing, traces, strict=True):
+            application["logged"] = [] if isinstance(done, tuple) else done.logged()
+            application["notes"] = [] if trace is None else trace.notes
     names = [application.label for application in scenario.application]
     return Outcome.of(found, names, clock() - begin, _peak_memory())
 
 
-def _doing(application: Application, seed: int) -> BoundProgram | tuple[str, int | None, Any]:
+def _trace(application: Application) -> Trace | None:
+    if application.trace is None:
+        return None
+    scale = 1.0 if application.compute_scale is None else application.compute_scale
+    return Trace(application.trace, application.through or "network", scale)
+
+
+def _doing(application: Application, trace: Trace | None, seed: int) -> BoundProgram | tuple[str, int | None, Any]:
     """What an application does: a program for as many tasks as it has ranks, a function, or a ready-made one's name."""
+    if trace is not None:
+        return application.label, len(trace.processes), trace.operations
     if application.program is None and application.operations is None:
         return application.label, application.iterations, application.reads
     ranks = application.ranks or len(nodes_of(application))
     if application.program is None:
         return application.label, ranks, application.operations
     return Program(application.program).bound(ranks, application.parameters, seed=seed)
+
+
+def _nodes(application: Application, trace: Trace | None) -> list[int] | str:
+    """The nodes of an application's ranks, or how they are chosen; those beyond a trace's ranks stay free."""
+    nodes = nodes_of(application)
+    if trace is None or isinstance(nodes, str):
+        return nodes
+    if len(nodes) < len(trace.processes):
+        raise InvalidError(
+            f"scenario: application {application.label}: has {len(nodes)} nodes for the {len(trace.processes)} "
+            "processes of its trace; give each one, or a placement"
+        )
+    return nodes[: len(trace.processes)]
 
 
 def _peak_memory() -> int:

@@ -141,7 +141,7 @@ class Synthetic(_Part):
 
 
 class Application(_Part):
-    """A ready-made application of 300 ranks, a program, or a function that gives operations; and where it runs."""
+    """A ready-made application of 300 ranks, a program, a function that gives operations, or a trace; and its nodes."""
 
     #: A ready-made application; otherwise what reports call it.
     name: str | None = None
@@ -149,6 +149,12 @@ class Application(_Part):
     program: str | None = None
     #: A function of rank and number of ranks that gives `operations`, or its file and name: ``ring.py:ring``.
     operations: Callable[[int, int], Iterable[Any]] | None = None
+    #: The folder of a run of this project, whose processes are the ranks.
+    trace: str | None = None
+    #: Of a trace: what carries data from process to process; ``network`` when nothing is said.
+    through: Literal["network", "storage"] | None = None
+    #: Of a trace: what the time of computing is multiplied by.
+    compute_scale: float | None = Field(default=None, ge=0, le=1e6)
     #: Values of the program's parameters, by their names or options.
     parameters: dict[str, int | str] = Field(default_factory=dict)
     #: A list of compute nodes in the order of ranks, or a file of such lists.
@@ -163,26 +169,37 @@ class Application(_Part):
     reads: bool | None = None
 
     @model_validator(mode="after")
+    def _one_source(self) -> Application:
+        sources = (("a program", self.program), ("operations", self.operations), ("a trace", self.trace))
+        given = [what for what, value in sources if value is not None]
+        if len(given) > 1:
+            raise ValueError(f"{self.label} has {' as well as '.join(given)}; give one of them")
+        if not given and self.name not in READY:
+            raise ValueError(
+                f"name is {self.name!r}; accepted are {', '.join(READY)}, or give a program, operations or a trace"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _options(self) -> Application:
-        own = self.program is not None or self.operations is not None
-        if self.program is not None and self.operations is not None:
-            raise ValueError(f"{self.label} has a program as well as operations; give one of them")
-        if not own:
-            if self.name not in READY:
-                raise ValueError(
-                    f"name is {self.name!r}; accepted are {', '.join(READY)}, or give a program or operations"
-                )
-            if self.ranks is not None:
-                raise ValueError(f"{self.name} has 300 ranks; only a program or operations can have others")
+        ready = self.program is None and self.operations is None and self.trace is None
+        if ready and self.ranks is not None:
+            raise ValueError(f"{self.name} has 300 ranks; only a program or operations can have others")
+        if self.trace is not None and self.ranks is not None:
+            raise ValueError(f"{self.label} has as many ranks as its trace has processes; leave out ranks")
+        if self.trace is None:
+            for option in ("through", "compute_scale"):
+                if getattr(self, option) is not None:
+                    raise ValueError(f"{self.label} has no {option}; only a trace has")
         if self.parameters and self.program is None:
             raise ValueError(f"{self.label} has no parameters; only a program can be told some")
-        if self.iterations is not None and (own or self.name != "milc"):
+        if self.iterations is not None and (not ready or self.name != "milc"):
             raise ValueError(f"{self.label} has no iterations; only milc has")
-        if self.reads is not None and (own or self.name != "cosmoflow"):
+        if self.reads is not None and (not ready or self.name != "cosmoflow"):
             raise ValueError(f"{self.label} cannot be told whether it reads; only cosmoflow can")
         if self.nodes is not None and self.placement is not None:
             raise ValueError(f"{self.label} has nodes as well as a placement; give one of them")
-        if own and self.nodes is None and self.ranks is None:
+        if (self.program or self.operations) and self.nodes is None and self.ranks is None:
             raise ValueError(f"{self.label} has neither nodes nor ranks; give one of them, such as ranks = 300")
         return self
 
@@ -206,11 +223,18 @@ class Application(_Part):
                 return str(candidate)
         raise ValueError(f"there is no program {value!r}; give a file beside the scenario, such as 'milc.ncptl'")
 
+    @field_validator("trace")
+    @classmethod
+    def _run_found(cls, value: str | None, info: ValidationInfo) -> str | None:
+        return None if value is None else str(_run(value, (info.context or {}).get("folder")))
+
     @property
     def label(self) -> str:
         """What reports call it."""
         if self.operations is not None:
             return self.name or str(getattr(self.operations, "__name__", "operations"))
+        if self.trace is not None:
+            return self.name or Path(self.trace).name
         return self.name or Path(self.program or "").stem
 
     @field_validator("nodes")
@@ -274,6 +298,19 @@ def _function_of(name: str, folder: Path | None) -> object:
     if not callable(found):
         raise ValueError(f"{file} has no function {function!r}")
     return found
+
+
+def _run(name: str, folder: Path | None) -> Path:
+    """The folder of a run that has ended."""
+    candidates = ([folder / name] if folder is not None else []) + [Path(name)]
+    found = next((candidate for candidate in candidates if (candidate / "run.json").is_file()), None)
+    if found is None:
+        raise ValueError(
+            f"there is no run in {name!r}; give the folder of one beside the scenario, such as 'runs/demo'"
+        )
+    if not (found / "events.parquet").is_file():
+        raise ValueError(f"the run in {name!r} has no events.parquet, which a run writes as it ends; give one that has")
+    return found.absolute()
 
 
 def _file(name: str, folder: Path | None) -> Path:
