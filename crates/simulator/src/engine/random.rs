@@ -25,6 +25,8 @@ pub enum Purpose {
     Program,
     /// The rotational latency of a disk.
     Rotation,
+    /// The small time between two calls of a node.
+    Calling,
 }
 
 fn mixed(mut z: u64) -> u64 {

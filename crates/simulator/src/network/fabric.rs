@@ -218,14 +218,14 @@ impl<P: Copy> Network<P> {
     /// In debug builds, for terminals that do not exist and for a message to oneself, which no network carries.
     pub fn send_at(&mut self, at: Picos, order: Order<P>) {
         let message = self.message(at, order);
-        let reaches = self.handed(order.from, at);
+        let reaches = at + self.handing(order.from, at);
         self.enter(message, reaches);
     }
 
     /// Sends a message that reaches its interface after `delay`, in the order in which such messages do.
     pub fn send_after(&mut self, delay: Picos, order: Order<P>) {
         let message = self.message(self.now, order);
-        let reaches = self.handed(order.from, self.now + delay);
+        let reaches = self.now + delay + self.handing(order.from, self.now);
         self.schedule(reaches, kind::ENTER, u64::from(message));
     }
 

@@ -60,12 +60,13 @@ impl<P: Copy> Network<P> {
         self.notices.push(Notice::Delivered(order));
     }
 
-    /// When a message that is sent for `at` reaches its interface.
-    pub(super) fn handed(&mut self, terminal: u32, at: Picos) -> Picos {
-        let interface = &mut self.interfaces[(terminal - self.first_terminal) as usize];
-        interface.handed += 1;
-        let count = interface.handed;
-        at + self.dither(Purpose::Handing, terminal, count)
+    /// How much later a message reaches its interface that is sent at `called`, for small things that take time in a node.
+    pub(super) fn handing(&mut self, terminal: u32, called: Picos) -> Picos {
+        let place = (terminal - self.first_terminal) as usize;
+        let mut calls = self.interfaces[place].calls;
+        let late = calls.another(called, |purpose, count| self.dither(purpose, terminal, count));
+        self.interfaces[place].calls = calls;
+        late
     }
 
     fn dither(&self, purpose: Purpose, terminal: u32, count: u64) -> Picos {
