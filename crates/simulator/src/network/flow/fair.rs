@@ -16,9 +16,9 @@ pub struct Share {
 }
 
 impl Share {
-    /// One over these links, which gets nothing yet.
-    pub fn over(links: Vec<u32>) -> Share {
-        Share { links, ..Share::default() }
+    /// One over these links, which gets `rate` until rates are worked out.
+    pub fn over(links: Vec<u32>, rate: f64) -> Share {
+        Share { links, rate, ..Share::default() }
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     fn settled(capacities: &[f64], ways: &[&[u32]]) -> Vec<f64> {
         let mut links = Links::new(capacities.iter().copied());
-        let mut shares: Vec<_> = ways.iter().map(|links| Share::over(links.to_vec())).collect();
+        let mut shares: Vec<_> = ways.iter().map(|links| Share::over(links.to_vec(), 0.0)).collect();
         links.settle(shares.iter_mut());
         shares.iter().map(|share| share.rate).collect()
     }

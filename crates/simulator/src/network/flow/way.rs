@@ -4,7 +4,7 @@ use super::super::message::Order;
 use super::super::packet::{Packet, NOWHERE};
 use super::super::port::TERMINAL;
 use super::super::routing::{self, Loads, Routing};
-use super::fair::Links;
+use super::fair::{Links, Share};
 use super::{Flows, WAYS};
 use crate::engine::Picos;
 
@@ -85,12 +85,18 @@ impl<P: Copy> Flows<P> {
         time
     }
 
-    /// How long a short message waits before full links: as long as a full buffer takes to drain.
-    pub(super) fn waits(&self, links: &[u32]) -> Picos {
-        let full = links[1..].iter().filter(|link| self.links.full(**link));
-        full.fold(Picos::ZERO, |time, link| {
-            let class = &self.plan.classes[usize::from(self.ports[*link as usize].class)];
-            time + Picos(class.service.0 * u64::from(class.capacity))
-        })
+    /// A share of what the links of a way have for one more.
+    pub(super) fn share(&self, way: Vec<u32>) -> Share {
+        let rates = way.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
+        let rate = rates.fold(f64::INFINITY, f64::min);
+        Share::over(way, rate)
+    }
+
+    /// The bytes of a message's last packet, and its time on its terminal's link.
+    pub(super) fn last(&self, bytes: u64) -> (u16, Picos) {
+        let parameters = &self.plan.parameters;
+        let size = (bytes - (self.packets(bytes) - 1) * u64::from(parameters.packet_bytes)) as u16;
+        let link = &self.plan.classes[usize::from(TERMINAL)];
+        (size, link.service_of(size, parameters.packet_bytes, parameters.empty_packet_bytes))
     }
 }
