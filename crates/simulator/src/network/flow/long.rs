@@ -29,11 +29,11 @@ impl Flow {
     }
 
     /// Brings `left` up to `now`, at the rates that held until now.
-    fn advance(&mut self, now: Picos, rates: impl Iterator<Item = f64>) {
+    fn advance(&mut self, now: Picos) {
         let passed = (now - self.since).0 as f64;
-        for (moved, rate) in self.moved.iter_mut().zip(rates) {
-            *moved += rate * passed;
-            self.left -= rate * passed;
+        for (moved, share) in self.moved.iter_mut().zip(&self.shares) {
+            *moved += share.rate * passed;
+            self.left -= share.rate * passed;
         }
         self.since = now;
     }
@@ -62,8 +62,9 @@ impl<P: Copy> Flows<P> {
         let now = self.now;
         let mut flow = Flow { message: number, left, last, since: now, ends: now, tail, hops, shares, moved };
         flow.plan();
+        let ends = flow.ends;
         self.flows.push(flow);
-        self.changed();
+        self.changed(ends.min(self.next_end));
     }
 
     /// The flows that end now end.
@@ -72,15 +73,16 @@ impl<P: Copy> Flows<P> {
             return;
         }
         self.next_end = Picos::NEVER;
+        let mut first = Picos::NEVER;
         let mut place = 0;
-        while place < self.flows.len() {
-            if self.flows[place].ends > self.now {
+        while let Some(flow) = self.flows.get(place) {
+            if flow.ends > self.now {
+                first = first.min(flow.ends);
                 place += 1;
                 continue;
             }
             let mut flow = self.flows.swap_remove(place);
-            let rates: Vec<f64> = flow.shares.iter().map(|share| share.rate).collect();
-            flow.advance(self.now, rates.into_iter());
+            flow.advance(self.now);
             let Message { order, .. } = self.messages[flow.message];
             let total: f64 = flow.moved.iter().sum();
             let mut counted = 0;
@@ -96,20 +98,19 @@ impl<P: Copy> Flows<P> {
             self.arrive(flow.message, self.now + flow.tail, flow.hops);
             self.left(order.from);
         }
-        self.changed();
+        self.changed(first);
     }
 
-    /// Something begins or ends to flow: rates will be worked out anew soon, and the first end may be another one.
-    fn changed(&mut self) {
+    /// Something begins or ends to flow: rates will be worked out anew soon, and the first to end ends at `first`.
+    fn changed(&mut self, first: Picos) {
         if !self.settling && !self.flows.is_empty() {
             self.settling = true;
             self.schedule(self.now + SETTLES_AFTER, event::SETTLE, 0);
         }
-        self.plan_end();
+        self.plan_end(first);
     }
 
-    fn plan_end(&mut self) {
-        let first = self.flows.iter().map(|flow| flow.ends).min().unwrap_or(Picos::NEVER);
+    fn plan_end(&mut self, first: Picos) {
         if first != self.next_end {
             self.next_end = first;
             if first != Picos::NEVER {
@@ -118,6 +119,7 @@ impl<P: Copy> Flows<P> {
         }
     }
 
+    /// Works rates out anew.
     pub(super) fn settle(&mut self) {
         self.settling = false;
         let passed = self.now - self.settled_at;
@@ -127,16 +129,13 @@ impl<P: Copy> Flows<P> {
                 *saturated += passed;
             }
         }
-        let before: Vec<f64> =
-            self.flows.iter().flat_map(|flow| flow.shares.iter().map(|share| share.rate)).collect();
-        let shares = self.flows.iter_mut().flat_map(|flow| &mut flow.shares);
-        self.links.settle(shares);
-        let mut before = before.into_iter();
+        self.flows.iter_mut().for_each(|flow| flow.advance(self.now));
+        self.links.settle(self.flows.iter_mut().flat_map(|flow| &mut flow.shares));
+        let mut first = Picos::NEVER;
         for flow in &mut self.flows {
-            let rates = before.by_ref().take(flow.shares.len());
-            flow.advance(self.now, rates);
             flow.plan();
+            first = first.min(flow.ends);
         }
-        self.plan_end();
+        self.plan_end(first);
     }
 }

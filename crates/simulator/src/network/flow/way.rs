@@ -89,7 +89,7 @@ impl<P: Copy> Flows<P> {
     pub(super) fn share(&self, way: Vec<u32>) -> Share {
         let rates = way.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
         let rate = rates.fold(f64::INFINITY, f64::min);
-        Share::over(way, rate)
+        Share { links: way, rate }
     }
 
     /// The bytes of a message's last packet, and its time on its terminal's link.
