@@ -102,7 +102,7 @@ impl Links {
         self.filling.partial.iter().map(|partial| partial.link).filter(|link| self.full(*link))
     }
 
-    /// Gives every share its rate.
+    /// Gives every share its rate; who uses which link must have been counted.
     pub fn settle<'a>(&mut self, shares: impl Iterator<Item = &'a mut Share>) {
         let mut rates = self.gather(shares);
         let Filling { partial, ways, open } = &mut self.filling;
@@ -110,8 +110,8 @@ impl Links {
             if open.is_empty() {
                 break;
             }
-            for link in partial.iter_mut() {
-                link.share = link.left.max(0.0) / f64::from(link.waiting.max(1));
+            for link in partial.iter_mut().filter(|link| link.waiting > 0) {
+                link.share = link.left.max(0.0) / f64::from(link.waiting);
                 link.content = 0;
             }
             for share in open.iter_mut() {
@@ -145,9 +145,22 @@ impl Links {
         }
     }
 
+    /// The first of those links that have the least capacity.
+    fn narrowest(&self, links: &[u32]) -> u32 {
+        let mut found = (f64::INFINITY, NOWHERE);
+        for link in links {
+            let capacity = self.links[*link as usize].capacity;
+            if capacity < found.0 {
+                found = (capacity, *link);
+            }
+        }
+        found.1
+    }
+
     /// Brings what is to be settled together; where the rates go.
     fn gather<'a>(&mut self, shares: impl Iterator<Item = &'a mut Share>) -> Vec<&'a mut f64> {
-        let Filling { partial, ways, open } = &mut self.filling;
+        let mut filling = std::mem::take(&mut self.filling);
+        let Filling { partial, ways, open } = &mut filling;
         for partial in partial.drain(..) {
             let link = &mut self.links[partial.link as usize];
             (link.full, link.place) = (false, NOWHERE);
@@ -157,8 +170,13 @@ impl Links {
         let mut rates = Vec::new();
         for Share { links, rate } in shares {
             let begin = ways.len() as u32;
+            let narrowest = self.narrowest(links);
             for number in links.iter() {
                 let link = &mut self.links[*number as usize];
+                // Nobody else's: the narrowest never leaves more than this one has.
+                if link.users == 1 && *number != narrowest {
+                    continue;
+                }
                 if link.place == NOWHERE {
                     link.place = partial.len() as u32;
                     let (left, share) = (link.capacity, link.capacity);
@@ -170,6 +188,7 @@ impl Links {
             open.push(Open { least: 0.0, begin, end: ways.len() as u32, share: rates.len() as u32 });
             rates.push(rate);
         }
+        self.filling = filling;
         rates
     }
 }
@@ -183,6 +202,7 @@ mod tests {
         let mut links = Links::new(capacities.iter().copied());
         let mut shares: Vec<_> =
             ways.iter().map(|links| Share { links: links.to_vec(), rate: 0.0 }).collect();
+        ways.iter().copied().flatten().for_each(|link| links.count(*link, true));
         links.settle(shares.iter_mut());
         shares.iter().map(|share| share.rate).collect()
     }

@@ -60,6 +60,8 @@ pub struct Flows<P> {
     counters: Counters,
     notices: Vec<Notice<P>>,
     outbox: Vec<(u8, Crossing<P>)>,
+    /// The way of the last short message, kept for its memory.
+    way: Vec<u32>,
 }
 
 impl<P: Copy> Flows<P> {
@@ -99,6 +101,7 @@ impl<P: Copy> Flows<P> {
             },
             notices: Vec::new(),
             outbox: Vec::new(),
+            way: Vec::new(),
             ports,
             plan,
         })

@@ -7,14 +7,17 @@ impl<P: Copy> Flows<P> {
     /// A short message leaves its interface, and its arrival is known.
     pub(super) fn pass(&mut self, number: u32) {
         let order = self.messages[number].order;
-        let share = self.share(self.way(&order, 0));
+        let mut way = std::mem::take(&mut self.way);
+        self.find(&order, 0, &mut way);
+        let rate = self.free(&way);
         let (size, last) = self.last(order.bytes);
         let left = (order.bytes - u64::from(size)) as f64;
-        let leaves = self.now + Picos((left / share.rate).ceil() as u64) + last;
-        let arrives = leaves + self.tail(&share.links, size) + self.waits(&share.links);
+        let leaves = self.now + Picos((left / rate).ceil() as u64) + last;
+        let arrives = leaves + self.tail(&way, size) + self.waits(&way);
         self.schedule(leaves, event::LEAVE, u64::from(order.from));
-        self.arrive(number, arrives, share.links.len() as u64 - 1);
-        self.count(&share.links, order.application, order.bytes);
+        self.arrive(number, arrives, way.len() as u64 - 1);
+        self.count(&way, order.application, order.bytes);
+        self.way = way;
     }
 
     /// How long a short message waits before full links: as long as a full buffer takes to drain.

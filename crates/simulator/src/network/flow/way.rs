@@ -26,7 +26,8 @@ impl<P: Copy> Flows<P> {
         let mut ways: Vec<Vec<u32>> = Vec::new();
         let most = if self.plan.parameters.routing == Routing::Minimal { 1 } else { WAYS };
         for attempt in 0..most as u64 {
-            let way = self.way(order, attempt);
+            let mut way = Vec::with_capacity(8);
+            self.find(order, attempt, &mut way);
             if !ways.contains(&way) {
                 // The next one sees this one's load.
                 way.iter().for_each(|link| self.links.count(*link, true));
@@ -38,7 +39,7 @@ impl<P: Copy> Flows<P> {
     }
 
     /// The links that a packet of a message would take: its terminal's first, those of routers by their ports.
-    pub(super) fn way(&self, order: &Order<P>, attempt: u64) -> Vec<u32> {
+    pub(super) fn find(&self, order: &Order<P>, attempt: u64, way: &mut Vec<u32>) {
         let (topology, parameters) = (&self.plan.topology, &self.plan.parameters);
         let radix = topology.radix();
         let mut packet = Packet {
@@ -54,7 +55,7 @@ impl<P: Copy> Flows<P> {
             application: order.application,
             state: 0,
         };
-        let mut way = Vec::with_capacity(8);
+        way.clear();
         way.push(self.ports.len() as u32 + order.from);
         let mut router = topology.router_of(order.from);
         loop {
@@ -67,7 +68,7 @@ impl<P: Copy> Flows<P> {
             way.push(link);
             let port = &self.ports[link as usize];
             if port.class == TERMINAL {
-                return way;
+                return;
             }
             router = port.peer / radix;
         }
@@ -90,6 +91,12 @@ impl<P: Copy> Flows<P> {
         let rates = way.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
         let rate = rates.fold(f64::INFINITY, f64::min);
         Share { links: way, rate }
+    }
+
+    /// What one more would get of the links of a way, shared equally.
+    pub(super) fn free(&self, way: &[u32]) -> f64 {
+        let rates = way.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
+        rates.fold(f64::INFINITY, f64::min)
     }
 
     /// The bytes of a message's last packet, and its time on its terminal's link.
