@@ -110,7 +110,7 @@ class Program:
     ) -> Tally:
         """Count what all of `tasks` tasks do; takes about a second for ten million operations, and Ctrl-C stops it.
 
-        Loops over a time repeat as often as `laps` says, in the order in which they begin, and once where it says nothing.
+        Loops over a time repeat as often as `laps` says, in the order in which they begin; once where it says nothing.
         """
         return Tally(*self.bound(tasks, given, seed=seed).tally(0, tasks, laps))
 
