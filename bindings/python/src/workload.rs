@@ -169,8 +169,8 @@ impl WorkloadTask {
         operation.map(|operation| converted(py, &operation)).transpose()
     }
 
-    /// Task 0's word, if the operation that was given last is the broadcast that tells it: how many repetitions of a loop over a time
-    /// it granted.
+    /// Task 0's word, if the operation that was given last is the broadcast that tells it: how many repetitions of a loop over
+    /// a time it granted.
     fn word(&self) -> Option<u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).word()
     }

@@ -183,8 +183,8 @@ impl Bound {
         Performer::new(Arc::clone(self), task, None)
     }
 
-    /// What a task does when loops over a time repeat as often as `laps` says, in the order in which they begin, and once where it
-    /// says nothing.
+    /// What a task does when loops over a time repeat as often as `laps` says, in the order in which they begin; once where
+    /// it says nothing.
     pub fn replayed(self: &Arc<Self>, task: u32, laps: Arc<[u64]>) -> Performer {
         Performer::new(Arc::clone(self), task, Some(laps))
     }
