@@ -73,6 +73,17 @@ def test_real_counts_are_the_simulated_ones(mpi: Any, collectives: str, tmp_path
     assert (tmp_path / "files/state").stat().st_size == 4 * 500 * 4096
 
 
+@pytest.mark.parametrize("collectives", ["mpi", "messages"])
+def test_a_loop_over_a_time_repeats_equally_often_on_all_ranks(mpi: Any, collectives: str, tmp_path: Path) -> None:
+    timed = tmp_path / "timed.ncptl"
+    timed.write_text("for 40 milliseconds all tasks t send a 100 byte message to task (t+1) mod num_tasks\n")
+    kinds, _ = counted(execute(mpi, 3, str(timed), "--collectives", collectives, "--json", "-"))
+    assert all(row["same"] for row in kinds.values())
+    laps, rest = divmod(kinds["send"]["count"], 3)
+    assert laps > 0 and rest == 0
+    assert kinds["barrier"]["count"] == kinds["bcast"]["count"] == 3 * (laps + 1)
+
+
 def test_figure_6_runs_for_real(mpi: Any) -> None:
     words = ["--reps", "2", "--msgsize", "1K", "--sample=256K", "--compute", "5"]
     kinds, ranks = counted(execute(mpi, 4, str(PROGRAMS / "figure6.ncptl"), *words, "--json", "-"))

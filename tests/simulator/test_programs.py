@@ -110,6 +110,33 @@ def test_large_blocking_sends_wait_for_each_other_where_messages_are_not_eager(t
     assert small(tmp_path, text, model="mfnetsim-artifact").applications[0].messages_sent == 12
 
 
+def test_a_loop_over_a_time_repeats_equally_often_on_all_ranks(tmp_path: Path) -> None:
+    text = "for 1 millisecond all tasks compute for 100 microseconds"
+    (done,) = small(tmp_path, text).applications
+    (laps,) = {round(seconds / 100e-6) for seconds in done.compute_s}
+    # The first repetition begins at once, and the last one before the time is over.
+    assert (laps - 1) * 100e-6 < 1e-3 < done.elapsed_s < (laps + 1) * 150e-6
+    # Before each of them, and once more at the end: a barrier of four rounds, and a broadcast to eleven.
+    assert done.messages_sent == (laps + 1) * (4 * 12 + 11)
+    assert done.bytes_sent == (laps + 1) * 11 * 8
+    again = small(tmp_path, text, threads=2)
+    assert again.applications[0].elapsed_s == done.elapsed_s
+    with pytest.raises(InvalidError, match=r"(?s)takes no time, so it would never end.*small.ncptl:1:5"):
+        (tmp_path / "small.ncptl").write_text("for 1 second task 0 outputs 1")
+        simulate({"application": [{"program": str(tmp_path / "small.ncptl"), "nodes": [0]}]})
+
+
+def test_a_loop_over_a_time_is_counted_as_one_repetition_with_a_warning(tmp_path: Path) -> None:
+    program = tmp_path / "timed.ncptl"
+    program.write_text("for 10 seconds all tasks t send a 4 byte message to task (t+1) mod num_tasks")
+    done = thalweg("sim", "check", str(program), "-n", "4", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert "how often this loop repeats shows only when it runs" in done.stderr
+    rows = {row["operation"]: row["count"] for row in json.loads(done.stdout)["rows"] if "operation" in row}
+    assert (rows["send"], rows["barrier"], rows["bcast"]) == (4, 2 * 4, 2 * 4)
+    assert Program(program).tally(4, laps=[7]).operations["send"] == (28, 112)
+
+
 def test_storage_can_be_in_the_nodes_beside_them_or_behind_the_network(tmp_path: Path) -> None:
     times = {
         arrangement: small(tmp_path, "all tasks WRITE 4K", storage={"arrangement": arrangement}).applications[0]

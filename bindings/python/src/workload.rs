@@ -89,10 +89,19 @@ impl BoundProgram {
     }
 
     /// What the tasks from `first` to before `last` do: operations by kind (count, bytes), and messages (count, bytes).
-    fn tally<'py>(&self, py: Python<'py>, first: u32, last: u32) -> PyResult<Bound<'py, PyTuple>> {
+    /// Loops over a time repeat as often as `laps` says, and once where it says nothing.
+    #[pyo3(signature = (first, last, laps = Vec::new()))]
+    fn tally<'py>(
+        &self,
+        py: Python<'py>,
+        first: u32,
+        last: u32,
+        laps: Vec<u64>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let laps = Arc::from(laps);
         let mut stopped = None;
         let counted = py.detach(|| {
-            tally(&self.0, first..last.min(self.0.tasks()), &Algorithms::default(), || {
+            tally(&self.0, first..last.min(self.0.tasks()), &laps, &Algorithms::default(), || {
                 stopped = Python::attach(|py| py.check_signals()).err();
                 stopped.is_none()
             })
@@ -107,6 +116,11 @@ impl BoundProgram {
 
     fn task(&self, task: u32) -> WorkloadTask {
         WorkloadTask(Mutex::new(self.0.task(task)))
+    }
+
+    /// How often loops over a time repeated so far.
+    fn laps(&self) -> Vec<u64> {
+        self.0.laps()
     }
 
     /// Task, label and value of what was logged.
@@ -153,6 +167,17 @@ impl WorkloadTask {
         let mut performer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let operation = performer.next(&seen).map_err(raised)?;
         operation.map(|operation| converted(py, &operation)).transpose()
+    }
+
+    /// Task 0's word, if the operation that was given last is the broadcast that tells it: how many repetitions of a loop over
+    /// a time it granted.
+    fn word(&self) -> Option<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).word()
+    }
+
+    /// Task 0's word has come.
+    fn hear(&self, granted: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).hear(granted);
     }
 }
 

@@ -87,6 +87,15 @@ fn sentences_mean_operations() {
         ("if num_tasks = 1 \\/ (2 divides num_tasks /\\ (num_tasks+1) mod 3 = 0) then all tasks synchronize", 2, 0, "barrier:0:0"),
         ("if num_tasks is in {1, 3, ..., 9} then all tasks synchronize otherwise all tasks compute for 1 nanosecond", 4, 0, "compute:1000"),
         ("if num_tasks is not in [2, 3] then all tasks synchronize", 4, 0, "barrier:0:0"),
+        ("let g be tasks t such that t > 0 while task group g sends a t byte message to task 0", 3, 0, "<1:1 <2:2"),
+        ("let k be 1 and g be task k and k be 2 while task 0 sends a k byte message to task group g", 3, 0, ">1:2"),
+        ("let g be all tasks t while {task group g computes for t+1 nanoseconds then task group g synchronizes}", 2, 1,
+         "compute:2000 barrier:0:0"),
+        ("let g be task 2 while task group g receives a 4 byte message from task 0", 3, 2, "<0:4"),
+        ("tasks {0, 2, ..., 6} send a 1 byte message to task 1", 4, 1, "<0:1 <2:1"),
+        ("all tasks compute for 2*my task nanoseconds then all tasks write 4K at my task*4 kilobytes", 4, 3,
+         "compute:6000 write:0@12288:4096"),
+        ("task 0 touches 10 words of a 1 kilobyte memory region with random stride", 1, 0, ""),
         ("all tasks OPEN \"in.dat\" then all tasks t READ 4K from \"in.dat\" at t*4 kilobytes then all tasks CLOSE \"in.dat\"", 2, 1,
          "open:1 read:1@4096:4096 close:1"),
         ("task 0 writes 3 pages to the file \"a\" then task 0 writes 1 to file \"b\" then task 0 syncs its file \"b\"", 1, 0,
@@ -175,6 +184,74 @@ fn what_is_logged_is_what_was_seen() {
     let log = bound.logged();
     assert_eq!(log.rows(), [(0, "messages".into(), 3.0), (0, "half".into(), 1.5)]);
     assert_eq!(log.outputs, [(0, "inf".into()), (0, "sent 24 B".into())]);
+}
+
+/// What a task does in words, while every operation takes a microsecond.
+fn clocked(performer: &mut impl Behaviour) -> (u64, Vec<Operation>) {
+    let mut operations = Vec::new();
+    for now in 0.. {
+        let seen = Seen { now: Picos(now * 1_000_000), ..Seen::default() };
+        match performer.next(&seen).unwrap() {
+            Some(operation) => operations.push(operation),
+            None => return (now, operations),
+        }
+    }
+    unreachable!("the clock has an end")
+}
+
+#[test]
+fn a_loop_over_a_time_repeats_equally_often_on_every_task() {
+    // A repetition takes 4 µs on task 0: barrier, word, two computations; the first word is told at 1 µs, the others at 5, 9 and
+    // 13 µs, and 12 µs after the first the time is over.
+    let text =
+        "for 12 microseconds all tasks t compute for 1 nanosecond then task 0 computes for 1 nanosecond";
+    let text = text.replacen("all tasks t compute", "{all tasks t compute", 1) + "}";
+    let bound = bound(&text, 3);
+    let (ends, operations) = clocked(&mut bound.task(0));
+    assert_eq!((bound.laps(), ends, operations.len()), (vec![3], 14, 3 * 4 + 2));
+    for task in 1..3 {
+        let (_, operations) = clocked(&mut bound.task(task));
+        assert_eq!(operations.len(), 3 * 3 + 2, "barrier, word, computation; and who learns that it is over");
+        assert_eq!(operations[1].kind(), ("bcast", 8));
+    }
+    // Without a run it counts once, or as often as is said.
+    assert_eq!(clocked(&mut bound.replayed(1, Arc::from([]))).1.len(), 3 + 2);
+    assert_eq!(clocked(&mut bound.replayed(1, Arc::from([5]))).1.len(), 5 * 3 + 2);
+    assert_eq!(bound.laps(), [3], "counting changes nothing");
+}
+
+#[test]
+fn loops_over_a_time_stand_behind_and_within_each_other() {
+    // Outer words at 1, 8 and 15 µs; inner ones at 3 and 6 µs, so one repetition, and again at 10 and 13 µs.
+    let text = "for 9 microseconds for 2 microseconds all tasks compute for 1 nanosecond then \
+                for 0 seconds all tasks compute for 1 nanosecond";
+    let bound = bound(text, 2);
+    clocked(&mut bound.task(0));
+    assert_eq!(bound.laps(), [2, 1, 1, 0]);
+    let others = clocked(&mut bound.task(1)).1;
+    assert_eq!(others.iter().filter(|operation| operation.kind().0 == "compute").count(), 2);
+    assert_eq!(others.len(), 2 + 2 * (3 + 4) + 2);
+}
+
+#[test]
+fn warmup_takes_its_own_time_and_logs_nothing() {
+    // A repetition takes 3 µs: 2 warm-up repetitions begin within 4 µs, and 3 within 7 µs.
+    let text = "for 7 microseconds plus 4 warmup microseconds and a synchronization \
+                {all tasks compute for 1 nanosecond then task 0 outputs \"lap\"}";
+    let bound = bound(text, 2);
+    let operations = clocked(&mut bound.task(0)).1;
+    assert_eq!(bound.laps(), [2, 3]);
+    assert_eq!(operations.len(), (2 * 3 + 2) + 1 + (3 * 3 + 2));
+    assert_eq!(bound.logged().outputs.len(), 3);
+}
+
+#[test]
+fn aggregates_of_one_value_stand_side_by_side() {
+    let text = "for each x in {2, 4, 9} task 0 logs the mean and the maximum of x as \"x\" and the final x as \"last\"";
+    let bound = bound(text, 1);
+    while bound.task(0).next(&Seen::default()).unwrap().is_some() {}
+    let rows = [(0, "x (mean)".into(), 5.0), (0, "x (maximum)".into(), 9.0), (0, "last".into(), 9.0)];
+    assert_eq!(bound.logged().rows(), rows);
 }
 
 /// A program that is wrong: line, column, the word there, and parts of what is said.
@@ -266,7 +343,65 @@ const WRONG: &[(&str, usize, usize, &str, &str)] = &[
     ),
     ("task 0 computes for mesh_neighbor(3, 1, 1) seconds", 1, 35, "3", "expected `(`"),
     ("for elapsed_usecs repetitions {}", 1, 5, "elapsed_usecs", "known only while the program runs"),
-    ("for 10 seconds all tasks synchronize", 1, 8, "seconds", "expected `repetitions`"),
+    ("for 10 seconds repetitions all tasks synchronize", 1, 16, "repetitions", "expected `plus`"),
+    (
+        "for 5 seconds plus 3 warmup repetitions all tasks synchronize",
+        1,
+        29,
+        "repetitions",
+        "expected `nanoseconds`",
+    ),
+    ("for 5 ms all tasks synchronize", 1, 7, "ms", "write `milliseconds`"),
+    ("task 0 computes for 5 secs", 1, 23, "secs", "write `seconds`"),
+    ("task 0 sends a 4 KB message to task 1", 1, 18, "KB", "write `kilobytes`"),
+    ("task 0 computes for 7 % 3 seconds", 1, 23, "%", "the rest of a division is `mod`"),
+    ("if num_tasks != 3 then all tasks synchronize", 1, 14, "!", "different is `<>`"),
+    ("all tasks synchronize; task 0 outputs 1", 1, 22, ";", "behind `then`"),
+    ("let x = 3 while all tasks synchronize", 1, 7, "=", "`let` binds with `be`"),
+    ("for i in {1, 2} all tasks synchronize", 1, 7, "in", "`for each v in {1, 2, ..., 9}`"),
+    ("repeat 3 times all tasks synchronize", 1, 1, "repeat", "a loop is `for N repetitions`"),
+    ("every task synchronizes", 1, 1, "every", "`all tasks`"),
+    ("task 0 and task 1 synchronize", 1, 8, "and", "several tasks are `tasks {0, 1}`"),
+    ("tasks 0, 1 synchronize", 1, 8, ",", "several tasks are `tasks {0, 1}`"),
+    ("all tasks t > 0 synchronize", 1, 13, ">", "`tasks t such that t > 0`"),
+    ("task 0 sends 4 bytes to task 1", 1, 22, "to", "say what is sent: `a 4 byte message`"),
+    ("task 0 sends a 4 byte message using tag 3 to task 1", 1, 31, "using", "messages have no tags"),
+    ("task 0 sends a 4 byte message to rank 1", 1, 34, "rank", "here they are called tasks"),
+    (
+        "task group friends synchronizes",
+        1,
+        12,
+        "friends",
+        "give tasks a name: let friends be all tasks t while",
+    ),
+    ("let near be all tasks while task group nera synchronizes", 1, 40, "nera", "did you mean `near`?"),
+    ("task 0 outputs my tsk", 1, 19, "tsk", "did you mean `task`?"),
+    (
+        "task 0 sends a my task byte message to task 1",
+        1,
+        16,
+        "my task",
+        "elsewhere name the tasks: `all tasks t`",
+    ),
+    ("if my task = 0 then all tasks synchronize", 1, 4, "my task", "is another one on every task"),
+    ("task 0 logs the mean and elapsed_usecs as \"t\"", 1, 26, "elapsed_usecs", "`median`"),
+    ("let g be all tasks while task g synchronizes", 1, 31, "g", "`g` is a group: `task group g`"),
+    ("let g be all other tasks while task group g synchronizes", 1, 5, "g", "other tasks than nobody"),
+    (
+        "let g be tasks t such that t = random_uniform(0, 3) while task group g synchronizes",
+        1,
+        5,
+        "g",
+        "random numbers decide who is in `g`",
+    ),
+    (
+        "if num_tasks > 3 and num_tasks < 5 then all tasks synchronize",
+        1,
+        18,
+        "and",
+        "conditions are joined by `/\\` (and) and `\\/` (or)",
+    ),
+    ("if num_tasks == 3 then all tasks synchronize", 1, 15, "=", "equal is one `=`"),
     ("all other tasks synchronize", 1, 1, "all other tasks synchronize", "nobody was named before"),
     ("task 0 backend executes \"printf(1);\"", 1, 25, "\"printf(1);\"", "expected a call of MPI_Barrier"),
     (
@@ -319,6 +454,8 @@ const FAILING: &[(&str, u32, u32, &str, &str)] = &[
         "a number of repetitions is -1",
     ),
     ("task 0 computes for 0-1 seconds", 2, 0, "0-1", "a time is -1"),
+    ("for 0-1 seconds all tasks synchronize", 2, 1, "0-1", "a time is -1"),
+    ("for 1 second task 0 outputs 1", 1, 0, "1 second", "takes no time, so it would never end"),
     (
         "assert that \"four tasks\" with num_tasks = 4",
         3,

@@ -133,7 +133,7 @@ def execute(
     ]
     return Execution(
         ranks,
-        program.tally(len(ranks), given, seed=seed),
+        program.tally(len(ranks), given, seed=seed, laps=told[0]["laps"]),
         [(task, label, value) for one in told for task, label, value in one["logged"]],
         [(task, text) for one in told for task, text in one["outputs"]],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,9 +100,19 @@ class Program:
         values = [(name, str(value)) for name, value in (given or {}).items()]
         return self._native.bind(tasks, values, seed)
 
-    def tally(self, tasks: int, given: Mapping[str, int | str] | None = None, *, seed: int = 1) -> Tally:
-        """Count what all of `tasks` tasks do; takes about a second for ten million operations, and Ctrl-C stops it."""
-        return Tally(*self.bound(tasks, given, seed=seed).tally(0, tasks))
+    def tally(
+        self,
+        tasks: int,
+        given: Mapping[str, int | str] | None = None,
+        *,
+        seed: int = 1,
+        laps: Sequence[int] = (),
+    ) -> Tally:
+        """Count what all of `tasks` tasks do; takes about a second for ten million operations, and Ctrl-C stops it.
+
+        Loops over a time repeat as often as `laps` says, in the order in which they begin; once where it says nothing.
+        """
+        return Tally(*self.bound(tasks, given, seed=seed).tally(0, tasks, laps))
 
 
 def check(path: str | Path) -> list[Finding]:

@@ -42,6 +42,7 @@ class Messages:
 
         self._mpi, self._comm, self._schedules = MPI, comm, schedules
         self._source = b""
+        self._word: memoryview | None = None
         self._requests: dict[int, tuple[Any, int | None]] = {}
         self._groups: dict[tuple[int, ...], Any] = {}
         self.sent = self.received = (0, 0)
@@ -68,6 +69,17 @@ class Messages:
                 self._wait(list(self._requests))
             case _, (root, size, group):
                 self._collective(kind, root, size, group)
+
+    def tell(self, word: int, size: int) -> int:
+        """Broadcast task 0's word, a number of `size` bytes; what it is on every rank."""
+        told = bytearray(word.to_bytes(size, "little"))
+        if self._schedules is None:
+            self._comm.Bcast([told, self._mpi.BYTE], 0)
+        else:
+            self._word = memoryview(told)
+            self._collective("bcast", 0, size, None)
+            self._word = None
+        return int.from_bytes(told, "little")
 
     def end(self) -> None:
         """Wait for what was begun and never waited for."""
@@ -118,14 +130,16 @@ class Messages:
         """Bytes to send; one buffer for all messages, which nobody writes to."""
         if size > _MESSAGE_MAX:
             raise InvalidError(f"sim exec: a message of {size} bytes; MPI takes up to {_MESSAGE_MAX}")
+        if self._word is not None:
+            return self._word
         if len(self._source) < size:
             self._source = bytes(size)
         return memoryview(self._source)[:size]
 
-    def _room(self, size: int) -> bytearray:
+    def _room(self, size: int) -> bytearray | memoryview:
         if size > _MESSAGE_MAX:
             raise InvalidError(f"sim exec: a message of {size} bytes; MPI takes up to {_MESSAGE_MAX}")
-        return bytearray(size)
+        return bytearray(size) if self._word is None else self._word
 
     def _rank(self, source: int | None) -> int:
         return int(self._mpi.ANY_SOURCE) if source is None else source
@@ -150,6 +164,10 @@ class Nobody(Messages):
 
     def perform(self, kind: str, numbers: tuple[Any, ...]) -> None:
         """Do nothing: collectives of one task are done, and it has no messages to wait for."""
+
+    def tell(self, word: int, size: int) -> int:
+        """Return the word: nobody else is to be told."""
+        return word
 
     def end(self) -> None:
         """Do nothing."""
@@ -176,7 +194,11 @@ def perform(bound: BoundProgram, ranks: Ranks, files: Files, schedules: bool) ->
                 files.perform(kind, *numbers)
                 size, on = (numbers[2] if len(numbers) == 3 else 0), "io"
             case _:
-                messages.perform(kind, tuple(numbers))
+                word = task.word()
+                if word is None:
+                    messages.perform(kind, tuple(numbers))
+                else:
+                    task.hear(messages.tell(word, numbers[1]))
                 size, on = (numbers[1] if len(numbers) >= 2 else 0), "communication"
         done[kind][0] += 1
         done[kind][1] += size
@@ -192,6 +214,7 @@ def perform(bound: BoundProgram, ranks: Ranks, files: Files, schedules: bool) ->
         "operations": dict(done),
         "sent": messages.sent,
         "received": messages.received,
+        "laps": bound.laps(),
         "logged": bound.logged(),
         "outputs": bound.outputs(),
     }

@@ -29,20 +29,21 @@ impl Tally {
 /// How many operations pass between two questions whether to go on.
 const ASKS: u64 = 1 << 16;
 
-/// Counts what `tasks` of a program do.
+/// Counts what `tasks` of a program do; loops over a time repeat as often as `laps` says, and once where it says nothing.
 ///
 /// # Errors
 /// What is wrong with the program when it runs; `Interrupted` when `goes_on` said no.
 pub fn tally(
     program: &Arc<Bound>,
     tasks: Range<u32>,
+    laps: &Arc<[u64]>,
     algorithms: &Algorithms,
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut count = 0u64;
     for task in tasks {
-        let mut performer = program.task(task);
+        let mut performer = program.replayed(task, Arc::clone(laps));
         let mut known = HashMap::new();
         while let Some(operation) = performer.next(&Seen::default())? {
             count += 1;
@@ -90,13 +91,13 @@ mod tests {
     fn operations_are_counted_by_kind_and_collectives_by_their_messages() {
         let text = "all tasks t send 2 10 byte messages to task (t+1) mod num_tasks then all tasks reduce 1 byte to all tasks";
         let bound = Arc::new(Program::parse("test", text).unwrap()).bind(4, &[], 1).unwrap();
-        let all = tally(&bound, 0..4, &Algorithms::default(), || true).unwrap();
+        let all = tally(&bound, 0..4, &Arc::default(), &Algorithms::default(), || true).unwrap();
         assert_eq!(all.operations.get("send"), Some(&(8, 80)));
         assert_eq!(all.operations.get("recv"), Some(&(8, 80)));
         assert_eq!(all.operations.get("allreduce"), Some(&(4, 4)));
         // Recursive doubling of four: two messages a rank.
         assert_eq!((all.sent(), all.messages), ((8, 80), (16, 88)));
-        let one = tally(&bound, 2..3, &Algorithms::default(), || true).unwrap();
+        let one = tally(&bound, 2..3, &Arc::default(), &Algorithms::default(), || true).unwrap();
         assert_eq!(one.messages, (4, 22));
     }
 }

@@ -4,45 +4,66 @@
 //! link whose equal share none of its users can get less of elsewhere settles all of them.
 
 /// A sender's way over links, and what it gets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Share {
     /// The links by their numbers.
     pub links: Vec<u32>,
     /// Bytes a picosecond.
     pub rate: f64,
-    /// Whether it has its rate.
-    settled: bool,
-    least: f64,
 }
 
-impl Share {
-    /// One over these links, which gets nothing yet.
-    pub fn over(links: Vec<u32>) -> Share {
-        Share { links, ..Share::default() }
-    }
-}
-
-/// Links with their capacities, and what is left of them while shares are worked out.
+/// Links with their capacities and users.
 #[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<Link>,
-    /// Links that somebody uses.
-    used: Vec<u32>,
+    /// What is left while shares are worked out: kept for its memory, and for which links were full.
+    filling: Filling,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
     /// Bytes a picosecond.
     capacity: f64,
+    /// Users as the caller counts them.
+    users: u32,
+    /// Its place among those that are being filled.
+    place: u32,
+    /// Whether it settled some of its users.
+    full: bool,
+}
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+/// The links that somebody uses, side by side, and the ways over them.
+#[derive(Clone, Debug, Default)]
+struct Filling {
+    partial: Vec<Partial>,
+    /// The links of all ways by their places, one way behind the other.
+    ways: Vec<u32>,
+    open: Vec<Open>,
+}
+
+/// A link that is not settled.
+#[derive(Clone, Copy, Debug)]
+struct Partial {
     left: f64,
     /// An equal part of what is left for each of those that have no rate yet.
     share: f64,
     waiting: u32,
+    /// How many of these can get no less elsewhere; only its distance from `waiting` counts once some have their rates.
     content: u32,
-    /// Users as the caller counts them.
-    users: u32,
-    /// Whether it settled some of its users.
-    full: bool,
+    link: u32,
+}
+
+/// A share that has no rate yet.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    least: f64,
+    /// Where its way begins and ends.
+    begin: u32,
+    end: u32,
+    share: u32,
 }
 
 /// After so many rounds what is left is settled by equal shares; most problems need three to six.
@@ -51,16 +72,8 @@ const ROUNDS: usize = 16;
 impl Links {
     /// Idle links of these capacities in bytes a picosecond.
     pub fn new(capacities: impl Iterator<Item = f64>) -> Links {
-        let link = |capacity| Link {
-            capacity,
-            left: capacity,
-            share: capacity,
-            waiting: 0,
-            content: 0,
-            users: 0,
-            full: false,
-        };
-        Links { links: capacities.map(link).collect(), used: Vec::new() }
+        let link = |capacity| Link { capacity, users: 0, place: NOWHERE, full: false };
+        Links { links: capacities.map(link).collect(), filling: Filling::default() }
     }
 
     /// One more user of a link, or one less.
@@ -86,64 +99,97 @@ impl Links {
 
     /// The links that the last settling found full.
     pub fn full_links(&self) -> impl Iterator<Item = u32> + '_ {
-        self.used.iter().copied().filter(|link| self.full(*link))
+        self.filling.partial.iter().map(|partial| partial.link).filter(|link| self.full(*link))
     }
 
-    /// Gives every share its rate.
+    /// Gives every share its rate; who uses which link must have been counted.
     pub fn settle<'a>(&mut self, shares: impl Iterator<Item = &'a mut Share>) {
-        let mut open: Vec<&mut Share> = Vec::new();
-        for link in self.used.drain(..) {
-            self.links[link as usize].full = false;
-        }
-        for share in shares {
-            share.settled = false;
-            for number in &share.links {
-                let link = &mut self.links[*number as usize];
-                if link.waiting == 0 {
-                    link.left = link.capacity;
-                    self.used.push(*number);
-                }
-                link.waiting += 1;
-            }
-            open.push(share);
-        }
+        let mut rates = self.gather(shares);
+        let Filling { partial, ways, open } = &mut self.filling;
         for round in 0.. {
             if open.is_empty() {
                 break;
             }
-            for number in &self.used {
-                let link = &mut self.links[*number as usize];
-                link.share = link.left.max(0.0) / f64::from(link.waiting.max(1));
+            for link in partial.iter_mut().filter(|link| link.waiting > 0) {
+                link.share = link.left.max(0.0) / f64::from(link.waiting);
                 link.content = 0;
             }
             for share in open.iter_mut() {
-                let least = share.links.iter().map(|link| self.links[*link as usize].share);
+                let way = &ways[share.begin as usize..share.end as usize];
+                let least = way.iter().map(|place| partial[*place as usize].share);
                 share.least = least.fold(f64::INFINITY, f64::min);
-                for number in &share.links {
-                    let link = &mut self.links[*number as usize];
+                for place in way {
+                    let link = &mut partial[*place as usize];
                     link.content += u32::from(link.share <= share.least);
                 }
             }
-            for share in open.iter_mut() {
-                let bottleneck = share.links.iter().find(|number| {
-                    let link = &self.links[**number as usize];
+            open.retain(|share| {
+                let way = &ways[share.begin as usize..share.end as usize];
+                let bottleneck = way.iter().find(|place| {
+                    let link = &partial[**place as usize];
                     link.content == link.waiting && link.share <= share.least
                 });
-                if let Some(bottleneck) = bottleneck.copied().or((round >= ROUNDS).then(|| share.links[0])) {
-                    share.settled = true;
-                    share.rate = share.least;
-                    self.links[bottleneck as usize].full = round < ROUNDS;
-                }
-            }
-            for share in open.iter().filter(|share| share.settled) {
-                for number in &share.links {
-                    let link = &mut self.links[*number as usize];
-                    link.left -= share.rate;
+                let Some(bottleneck) = bottleneck.or_else(|| way.first().filter(|_| round >= ROUNDS)) else {
+                    return true;
+                };
+                self.links[partial[*bottleneck as usize].link as usize].full = round < ROUNDS;
+                *rates[share.share as usize] = share.least;
+                for place in way {
+                    let link = &mut partial[*place as usize];
+                    link.left -= share.least;
                     link.waiting -= 1;
+                    link.content = link.content.wrapping_sub(1);
                 }
-            }
-            open.retain(|share| !share.settled);
+                false
+            });
         }
+    }
+
+    /// The first of those links that have the least capacity.
+    fn narrowest(&self, links: &[u32]) -> u32 {
+        let mut found = (f64::INFINITY, NOWHERE);
+        for link in links {
+            let capacity = self.links[*link as usize].capacity;
+            if capacity < found.0 {
+                found = (capacity, *link);
+            }
+        }
+        found.1
+    }
+
+    /// Brings what is to be settled together; where the rates go.
+    fn gather<'a>(&mut self, shares: impl Iterator<Item = &'a mut Share>) -> Vec<&'a mut f64> {
+        let mut filling = std::mem::take(&mut self.filling);
+        let Filling { partial, ways, open } = &mut filling;
+        for partial in partial.drain(..) {
+            let link = &mut self.links[partial.link as usize];
+            (link.full, link.place) = (false, NOWHERE);
+        }
+        ways.clear();
+        open.clear();
+        let mut rates = Vec::new();
+        for Share { links, rate } in shares {
+            let begin = ways.len() as u32;
+            let narrowest = self.narrowest(links);
+            for number in links.iter() {
+                let link = &mut self.links[*number as usize];
+                // Nobody else's: the narrowest never leaves more than this one has.
+                if link.users == 1 && *number != narrowest {
+                    continue;
+                }
+                if link.place == NOWHERE {
+                    link.place = partial.len() as u32;
+                    let (left, share) = (link.capacity, link.capacity);
+                    partial.push(Partial { left, share, waiting: 0, content: 0, link: *number });
+                }
+                partial[link.place as usize].waiting += 1;
+                ways.push(link.place);
+            }
+            open.push(Open { least: 0.0, begin, end: ways.len() as u32, share: rates.len() as u32 });
+            rates.push(rate);
+        }
+        self.filling = filling;
+        rates
     }
 }
 
@@ -154,7 +200,9 @@ mod tests {
 
     fn settled(capacities: &[f64], ways: &[&[u32]]) -> Vec<f64> {
         let mut links = Links::new(capacities.iter().copied());
-        let mut shares: Vec<_> = ways.iter().map(|links| Share::over(links.to_vec())).collect();
+        let mut shares: Vec<_> =
+            ways.iter().map(|links| Share { links: links.to_vec(), rate: 0.0 }).collect();
+        ways.iter().copied().flatten().for_each(|link| links.count(*link, true));
         links.settle(shares.iter_mut());
         shares.iter().map(|share| share.rate).collect()
     }

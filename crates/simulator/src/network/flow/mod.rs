@@ -5,25 +5,30 @@
 //! short one takes the time of its bytes at an equal share of the links, and waits where a link is full as long as its buffer takes to
 //! drain. What neither sees: packets that wait for others of short messages, and buffers that fill backwards from a full link.
 
+mod count;
+mod event;
 mod fair;
+mod interface;
+mod long;
+mod short;
 mod way;
 
 use super::arena::Arena;
-use super::counters::{Counters, Link, LinkKind};
+use super::counters::Counters;
 use super::fabric::Notice;
 use super::histogram::Histogram;
 use super::message::Order;
 use super::parameters::Parameters;
 use super::part::Crossing;
 use super::plan::Plan;
-use super::port::{Port, GLOBAL, LOCAL, TERMINAL};
+use super::port::{Port, TERMINAL};
 use super::topology::Topology;
 use super::traffic::Traffic;
 use super::wiring;
-use crate::engine::random::{self, Purpose};
-use crate::engine::{Calendar, Event, Picos};
-use fair::{Links, Share};
-use std::collections::VecDeque;
+use crate::engine::{Calendar, Picos};
+use fair::Links;
+use interface::{Interface, Message};
+use long::Flow;
 use thalweg_foundation::{Error, Kind, Result};
 
 /// Ways that one message takes at most.
@@ -32,84 +37,6 @@ const WAYS: usize = 4;
 const LONG_PACKETS: u64 = 4;
 /// Rates are worked out anew so long after something changed.
 const SETTLES_AFTER: Picos = Picos(4_000_000);
-
-mod kind {
-    /// The message that flows and ends first ends.
-    pub const END: u64 = 0;
-    /// Rates are worked out anew.
-    pub const SETTLE: u64 = 1;
-    /// A short message has left its interface.
-    pub const LEAVE: u64 = 2;
-    /// An interface begins with its next message.
-    pub const BEGIN: u64 = 3;
-    /// A message that was sent for later enters its interface.
-    pub const ENTER: u64 = 4;
-    /// A message has arrived.
-    pub const DELIVER: u64 = 5;
-    /// A time that was asked for has come.
-    pub const TIMER: u64 = 6;
-}
-const KIND_SHIFT: u32 = 60;
-
-/// A message, from its sending to its arrival.
-#[derive(Clone, Copy, Debug)]
-struct Message<P> {
-    order: Order<P>,
-    posted: Picos,
-    enters: Picos,
-}
-
-/// An interface with the messages that it has not sent yet.
-#[derive(Clone, Debug, Default)]
-struct Interface {
-    waiting: VecDeque<u32>,
-    busy: bool,
-    /// When the next message can enter.
-    enters: Picos,
-    /// Messages so far.
-    handed: u64,
-    entered: u64,
-}
-
-/// A message that flows.
-#[derive(Clone, Debug)]
-struct Flow {
-    message: u32,
-    /// Bytes left at `since`, but for those of the last packet, which the ways before it do not slow down.
-    left: f64,
-    /// The time of its last packet on its terminal's link.
-    last: Picos,
-    since: Picos,
-    ends: Picos,
-    /// The time from its last byte's leaving the interface to its arrival.
-    tail: Picos,
-    hops: u64,
-    shares: Vec<Share>,
-    /// Bytes that went each way.
-    moved: Vec<f64>,
-}
-
-impl Flow {
-    fn rate(&self) -> f64 {
-        self.shares.iter().map(|share| share.rate).sum()
-    }
-
-    /// Brings `left` up to `now`, at the rates that held until now.
-    fn advance(&mut self, now: Picos, rates: impl Iterator<Item = f64>) {
-        let passed = (now - self.since).0 as f64;
-        for (moved, rate) in self.moved.iter_mut().zip(rates) {
-            *moved += rate * passed;
-            self.left -= rate * passed;
-        }
-        self.since = now;
-    }
-
-    /// When it ends by its rates.
-    fn plan(&mut self) {
-        let picos = (self.left.max(0.0) / self.rate().max(f64::MIN_POSITIVE)).ceil();
-        self.ends = self.since + Picos(picos.min(1e18) as u64) + self.last;
-    }
-}
 
 /// The network.
 #[derive(Debug)]
@@ -133,6 +60,8 @@ pub struct Flows<P> {
     counters: Counters,
     notices: Vec<Notice<P>>,
     outbox: Vec<(u8, Crossing<P>)>,
+    /// The way of the last short message, kept for its memory.
+    way: Vec<u32>,
 }
 
 impl<P: Copy> Flows<P> {
@@ -172,6 +101,7 @@ impl<P: Copy> Flows<P> {
             },
             notices: Vec::new(),
             outbox: Vec::new(),
+            way: Vec::new(),
             ports,
             plan,
         })
@@ -223,12 +153,12 @@ impl<P: Copy> Flows<P> {
     pub fn send_after(&mut self, delay: Picos, order: Order<P>) {
         let message = self.messages.insert(Message { order, posted: self.now, enters: self.now });
         let reaches = self.handed(order.from, self.now + delay);
-        self.schedule(reaches, kind::ENTER, u64::from(message));
+        self.schedule(reaches, event::ENTER, u64::from(message));
     }
 
     /// Gives [`Notice::Timer`] with `cookie` (below 2⁶⁰) at `at`.
     pub fn wake_at(&mut self, at: Picos, cookie: u64) {
-        self.schedule(at, kind::TIMER, cookie);
+        self.schedule(at, event::TIMER, cookie);
     }
 
     /// Works off the next event if it happens before `end`.
@@ -237,36 +167,22 @@ impl<P: Copy> Flows<P> {
         debug_assert!(event.at >= self.now, "causality");
         self.now = event.at;
         self.counters.events += 1;
-        let low = event.what as u32;
-        match event.what >> KIND_SHIFT {
-            kind::END => self.end(),
-            kind::SETTLE => self.settle(),
-            kind::LEAVE => self.left(low),
-            kind::BEGIN => self.begin(low),
-            kind::ENTER => self.enter(low, self.now),
-            kind::DELIVER => {
+        let (kind, what) = event::read(&event);
+        let low = what as u32;
+        match kind {
+            event::END => self.end(),
+            event::SETTLE => self.settle(),
+            event::LEAVE => self.left(low),
+            event::BEGIN => self.begin(low),
+            event::ENTER => self.enter(low, self.now),
+            event::DELIVER => {
                 let Message { order, .. } = self.messages[low];
                 self.messages.release(low);
                 self.notices.push(Notice::Delivered(order));
             }
-            _ => self.notices.push(Notice::Timer(event.what & ((1 << KIND_SHIFT) - 1))),
+            _ => self.notices.push(Notice::Timer(what)),
         }
         true
-    }
-
-    /// What went over every link from a router.
-    pub fn links(&self) -> impl Iterator<Item = Link> + '_ {
-        let radix = self.plan.topology.radix();
-        (0..).zip(self.ports.iter().zip(&self.saturated)).filter_map(move |(index, (port, saturated))| {
-            let (kind, to) = match port.class {
-                TERMINAL => (LinkKind::Terminal, port.peer),
-                LOCAL => (LinkKind::Local, port.peer / radix),
-                GLOBAL => (LinkKind::Global, port.peer / radix),
-                _ => return None,
-            };
-            let bytes = self.traffic.of(index).to_vec();
-            Some(Link { from: index / radix, to, kind, bytes, saturated: *saturated })
-        })
     }
 
     /// Checks that every message arrived.
@@ -279,191 +195,5 @@ impl<P: Copy> Flows<P> {
         }
         let detail = format!("{} messages never arrived", self.messages.live());
         Err(Error::new(Kind::Corrupt, "network: at the end", detail))
-    }
-
-    fn schedule(&mut self, at: Picos, kind: u64, what: u64) {
-        self.calendar.push(Event { at, what: kind << KIND_SHIFT | what });
-    }
-
-    fn dither(&self, purpose: Purpose, terminal: u32, count: u64) -> Picos {
-        let (least, most) = self.plan.parameters.dither;
-        random::between(random::bits(self.seed, purpose, u64::from(terminal), count), least, most)
-    }
-
-    fn handed(&mut self, terminal: u32, at: Picos) -> Picos {
-        let interface = &mut self.interfaces[terminal as usize];
-        interface.handed += 1;
-        let count = interface.handed;
-        at + self.dither(Purpose::Handing, terminal, count)
-    }
-
-    fn enter(&mut self, message: u32, at: Picos) {
-        let terminal = self.messages[message].order.from;
-        let dither = self.dither(Purpose::Entering, terminal, self.interfaces[terminal as usize].entered);
-        let interface = &mut self.interfaces[terminal as usize];
-        interface.entered += 1;
-        interface.enters = at.max(interface.enters) + self.plan.parameters.interface_delay + dither;
-        self.messages[message].enters = interface.enters;
-        interface.waiting.push_back(message);
-        if !interface.busy {
-            interface.busy = true;
-            let at = interface.enters.max(self.now);
-            self.schedule(at, kind::BEGIN, u64::from(terminal));
-        }
-    }
-
-    /// A terminal begins with the message that waits longest.
-    fn begin(&mut self, terminal: u32) {
-        let Some(number) = self.interfaces[terminal as usize].waiting.front().copied() else { return };
-        let order = self.messages[number].order;
-        let full = u64::from(self.plan.parameters.packet_bytes);
-        let packets = order.bytes.div_ceil(full).max(1);
-        self.counters.made += packets;
-        let ways = if packets > LONG_PACKETS { self.ways(&order) } else { vec![self.way(&order, 0)] };
-        let mut shares: Vec<Share> = ways.into_iter().map(Share::over).collect();
-        for share in &mut shares {
-            let rates = share.links.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
-            share.rate = rates.fold(f64::INFINITY, f64::min);
-        }
-        let parameters = &self.plan.parameters;
-        let size = (order.bytes - (packets - 1) * full) as u16;
-        let terminal_link = &self.plan.classes[usize::from(TERMINAL)];
-        let last = terminal_link.service_of(size, parameters.packet_bytes, parameters.empty_packet_bytes);
-        let left = (order.bytes - u64::from(size)) as f64;
-        let tail = self.tail(&shares[0].links, size);
-        let hops = shares[0].links.len() as u64 - 1;
-        if packets <= LONG_PACKETS {
-            let leaves = self.now + Picos((left / shares[0].rate).ceil() as u64) + last;
-            let waits = self.waits(&shares[0].links);
-            self.schedule(leaves, kind::LEAVE, u64::from(terminal));
-            self.arrive(number, leaves + tail + waits, hops);
-            self.count(&shares[0].links, order.application, order.bytes);
-            return;
-        }
-        for link in shares.iter().flat_map(|share| &share.links) {
-            self.links.count(*link, true);
-        }
-        let moved = vec![0.0; shares.len()];
-        let now = self.now;
-        let mut flow = Flow { message: number, left, last, since: now, ends: now, tail, hops, shares, moved };
-        flow.plan();
-        self.flows.push(flow);
-        self.changed();
-    }
-
-    /// The flows that end now end.
-    fn end(&mut self) {
-        if self.now != self.next_end {
-            return;
-        }
-        self.next_end = Picos::NEVER;
-        let mut place = 0;
-        while place < self.flows.len() {
-            if self.flows[place].ends > self.now {
-                place += 1;
-                continue;
-            }
-            let mut flow = self.flows.swap_remove(place);
-            let rates: Vec<f64> = flow.shares.iter().map(|share| share.rate).collect();
-            flow.advance(self.now, rates.into_iter());
-            let Message { order, .. } = self.messages[flow.message];
-            let total: f64 = flow.moved.iter().sum();
-            let mut counted = 0;
-            for (index, (share, moved)) in flow.shares.iter().zip(&flow.moved).enumerate() {
-                for link in &share.links {
-                    self.links.count(*link, false);
-                }
-                let bytes = (order.bytes as f64 * moved / total) as u64;
-                let bytes = if index + 1 == flow.shares.len() { order.bytes - counted } else { bytes };
-                counted += bytes;
-                self.count(&share.links, order.application, bytes);
-            }
-            self.arrive(flow.message, self.now + flow.tail, flow.hops);
-            self.left(order.from);
-        }
-        self.changed();
-    }
-
-    /// A message has left its interface; the next one can begin.
-    fn left(&mut self, terminal: u32) {
-        let interface = &mut self.interfaces[terminal as usize];
-        let Some(number) = interface.waiting.pop_front() else { return };
-        let next = interface.waiting.front().copied();
-        interface.busy = next.is_some();
-        if let Some(next) = next {
-            let at = self.messages[next].enters.max(self.now);
-            self.schedule(at, kind::BEGIN, u64::from(terminal));
-        }
-        let order = self.messages[number].order;
-        if order.wants.made {
-            self.notices.push(Notice::Made(order));
-        }
-        if order.wants.sent {
-            self.notices.push(Notice::Sent(order));
-        }
-        if !order.wants.delivered {
-            self.messages.release(number);
-        }
-    }
-
-    /// Counts a message that will have arrived at `at`.
-    fn arrive(&mut self, number: u32, at: Picos, hops: u64) {
-        let Message { order, posted, .. } = self.messages[number];
-        let packets = order.bytes.div_ceil(u64::from(self.plan.parameters.packet_bytes)).max(1);
-        self.counters.delivered += packets;
-        self.counters.hops += hops * packets;
-        self.counters.message_latency[usize::from(order.application)].add(at - posted);
-        if order.wants.delivered {
-            self.schedule(at, kind::DELIVER, u64::from(number));
-        }
-    }
-
-    /// Counts bytes on the links of routers on a way.
-    fn count(&mut self, links: &[u32], application: u8, bytes: u64) {
-        for link in &links[1..] {
-            let class = self.ports[*link as usize].class;
-            self.traffic.add_all(self.now, *link, class, application, bytes);
-        }
-    }
-
-    /// Something begins or ends to flow: rates will be worked out anew soon, and the first end may be another one.
-    fn changed(&mut self) {
-        if !self.settling && !self.flows.is_empty() {
-            self.settling = true;
-            self.schedule(self.now + SETTLES_AFTER, kind::SETTLE, 0);
-        }
-        self.plan_end();
-    }
-
-    fn plan_end(&mut self) {
-        let first = self.flows.iter().map(|flow| flow.ends).min().unwrap_or(Picos::NEVER);
-        if first != self.next_end {
-            self.next_end = first;
-            if first != Picos::NEVER {
-                self.schedule(first, kind::END, 0);
-            }
-        }
-    }
-
-    fn settle(&mut self) {
-        self.settling = false;
-        let passed = self.now - self.settled_at;
-        self.settled_at = self.now;
-        for link in self.links.full_links() {
-            if let Some(saturated) = self.saturated.get_mut(link as usize) {
-                *saturated += passed;
-            }
-        }
-        let before: Vec<f64> =
-            self.flows.iter().flat_map(|flow| flow.shares.iter().map(|share| share.rate)).collect();
-        let shares = self.flows.iter_mut().flat_map(|flow| &mut flow.shares);
-        self.links.settle(shares);
-        let mut before = before.into_iter();
-        for flow in &mut self.flows {
-            let rates = before.by_ref().take(flow.shares.len());
-            flow.advance(self.now, rates);
-            flow.plan();
-        }
-        self.plan_end();
     }
 }

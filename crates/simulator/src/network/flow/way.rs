@@ -4,7 +4,7 @@ use super::super::message::Order;
 use super::super::packet::{Packet, NOWHERE};
 use super::super::port::TERMINAL;
 use super::super::routing::{self, Loads, Routing};
-use super::fair::Links;
+use super::fair::{Links, Share};
 use super::{Flows, WAYS};
 use crate::engine::Picos;
 
@@ -26,7 +26,8 @@ impl<P: Copy> Flows<P> {
         let mut ways: Vec<Vec<u32>> = Vec::new();
         let most = if self.plan.parameters.routing == Routing::Minimal { 1 } else { WAYS };
         for attempt in 0..most as u64 {
-            let way = self.way(order, attempt);
+            let mut way = Vec::with_capacity(8);
+            self.find(order, attempt, &mut way);
             if !ways.contains(&way) {
                 // The next one sees this one's load.
                 way.iter().for_each(|link| self.links.count(*link, true));
@@ -38,7 +39,7 @@ impl<P: Copy> Flows<P> {
     }
 
     /// The links that a packet of a message would take: its terminal's first, those of routers by their ports.
-    pub(super) fn way(&self, order: &Order<P>, attempt: u64) -> Vec<u32> {
+    pub(super) fn find(&self, order: &Order<P>, attempt: u64, way: &mut Vec<u32>) {
         let (topology, parameters) = (&self.plan.topology, &self.plan.parameters);
         let radix = topology.radix();
         let mut packet = Packet {
@@ -54,7 +55,7 @@ impl<P: Copy> Flows<P> {
             application: order.application,
             state: 0,
         };
-        let mut way = Vec::with_capacity(8);
+        way.clear();
         way.push(self.ports.len() as u32 + order.from);
         let mut router = topology.router_of(order.from);
         loop {
@@ -67,7 +68,7 @@ impl<P: Copy> Flows<P> {
             way.push(link);
             let port = &self.ports[link as usize];
             if port.class == TERMINAL {
-                return way;
+                return;
             }
             router = port.peer / radix;
         }
@@ -85,12 +86,24 @@ impl<P: Copy> Flows<P> {
         time
     }
 
-    /// How long a short message waits before full links: as long as a full buffer takes to drain.
-    pub(super) fn waits(&self, links: &[u32]) -> Picos {
-        let full = links[1..].iter().filter(|link| self.links.full(**link));
-        full.fold(Picos::ZERO, |time, link| {
-            let class = &self.plan.classes[usize::from(self.ports[*link as usize].class)];
-            time + Picos(class.service.0 * u64::from(class.capacity))
-        })
+    /// A share of what the links of a way have for one more.
+    pub(super) fn share(&self, way: Vec<u32>) -> Share {
+        let rates = way.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
+        let rate = rates.fold(f64::INFINITY, f64::min);
+        Share { links: way, rate }
+    }
+
+    /// What one more would get of the links of a way, shared equally.
+    pub(super) fn free(&self, way: &[u32]) -> f64 {
+        let rates = way.iter().map(|link| self.links.equal(*link, self.links.users(*link)));
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The bytes of a message's last packet, and its time on its terminal's link.
+    pub(super) fn last(&self, bytes: u64) -> (u16, Picos) {
+        let parameters = &self.plan.parameters;
+        let size = (bytes - (self.packets(bytes) - 1) * u64::from(parameters.packet_bytes)) as u16;
+        let link = &self.plan.classes[usize::from(TERMINAL)];
+        (size, link.service_of(size, parameters.packet_bytes, parameters.empty_packet_bytes))
     }
 }

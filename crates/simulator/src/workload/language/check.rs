@@ -14,6 +14,8 @@ pub const NUM_TASKS: &str = "num_tasks";
 pub struct Checked {
     /// The names of the files beside the application's own.
     pub files: Vec<String>,
+    /// Loops over a time.
+    pub timed: Vec<Span>,
     /// Whether random numbers decide about anything.
     pub random: bool,
 }
@@ -32,7 +34,7 @@ pub fn check(tree: &mut Tree) -> Result<Checked, Vec<Diagnostic>> {
     tree.slots = checker.slots;
     checker.findings.sort_by_key(|finding| finding.span.start);
     if checker.findings.is_empty() {
-        Ok(Checked { files: checker.files, random: checker.ever_random })
+        Ok(Checked { files: checker.files, timed: checker.timed, random: checker.ever_random })
     } else {
         Err(checker.findings)
     }
@@ -42,17 +44,29 @@ pub fn check(tree: &mut Tree) -> Result<Checked, Vec<Diagnostic>> {
 struct Checker {
     /// Names in force, the innermost last.
     scope: Vec<(String, Slot)>,
+    /// Groups in force, the innermost last.
+    groups: Vec<Group>,
     slots: u32,
     /// Variables below this never change.
     constants: u32,
     findings: Vec<Diagnostic>,
     files: Vec<String>,
+    timed: Vec<Span>,
     /// Whether what tasks count may be used here.
     counters: bool,
+    /// Whether only one task at a time works out what stands here.
+    alone: bool,
     /// Variables read, and whether random numbers are drawn, since somebody began to listen.
     reads: Vec<Slot>,
     random: bool,
     ever_random: bool,
+}
+
+/// Tasks that have a name, and the names that were in force where they got it.
+struct Group {
+    name: String,
+    tasks: Tasks,
+    scope: Vec<(String, Slot)>,
 }
 
 impl Checker {
@@ -90,9 +104,10 @@ impl Checker {
 
     /// What `body` declares holds within it only.
     fn scoped(&mut self, body: impl FnOnce(&mut Self)) {
-        let depth = self.scope.len();
+        let (depth, groups) = (self.scope.len(), self.groups.len());
         body(self);
         self.scope.truncate(depth);
+        self.groups.truncate(groups);
     }
 
     fn statement(&mut self, tree: &mut Tree, id: StatementId) {
@@ -103,6 +118,12 @@ impl Checker {
             Statement::Repeat { count, warmup, body, .. } => {
                 self.expression(count);
                 warmup.iter_mut().for_each(|warmup| self.expression(warmup));
+                self.statement(tree, *body);
+            }
+            Statement::Timed { time, warmup, body, .. } => {
+                self.timed.push(time.span);
+                self.expression(&mut time.count);
+                warmup.iter_mut().for_each(|warmup| self.expression(&mut warmup.count));
                 self.statement(tree, *body);
             }
             Statement::Each { variable, sets, body } => {
@@ -121,6 +142,10 @@ impl Checker {
                             for part in [from, to, without].into_iter().flatten() {
                                 checker.expression(part);
                             }
+                        }
+                        Value::Group(tasks) => {
+                            checker.group(name, tasks);
+                            continue;
                         }
                     }
                     checker.declare(name);
@@ -180,11 +205,73 @@ impl Checker {
             Tasks::All(Some(name)) => self.declare(name),
             Tasks::All(None) | Tasks::Others => {}
             Tasks::One(task) => self.expression(task),
+            Tasks::Group(name) => {
+                if let Some(called) = self.called(name) {
+                    *tasks = called;
+                }
+            }
             Tasks::Such(name, condition) => {
                 self.declare(name);
                 self.condition(condition);
             }
         }
+    }
+
+    /// A name for tasks.
+    fn group(&mut self, name: &Name, tasks: &mut Tasks) {
+        if matches!(tasks, Tasks::Others) {
+            let message = format!("`{}` are other tasks than nobody", name.text);
+            self.findings.push(Diagnostic::new(
+                name.span,
+                message,
+                "expected `all tasks`, or `tasks t such that …`",
+            ));
+        }
+        let group = Group { name: name.text.clone(), tasks: tasks.clone(), scope: self.scope.clone() };
+        self.random = false;
+        self.scoped(|checker| checker.tasks(tasks));
+        if self.random {
+            self.findings.push(Diagnostic::new(
+                name.span,
+                format!("random numbers decide who is in `{}`", name.text),
+                "expected tasks that stay the same; give the random number a name with `let` before",
+            ));
+        }
+        self.groups.push(group);
+    }
+
+    /// The tasks of a group, with a variable of their own, as they would be where the group got its name.
+    fn called(&mut self, name: &Name) -> Option<Tasks> {
+        let Some(group) = self.groups.iter().rev().find(|group| group.name == name.text) else {
+            let names: Vec<_> = self.groups.iter().map(|group| group.name.as_str()).collect();
+            let help = match meant(&name.text, names.iter().copied()) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None if names.is_empty() => {
+                    format!("give tasks a name: let {} be all tasks t while …", name.text)
+                }
+                None => format!("groups here are {}", names.join(", ")),
+            };
+            let message = format!("there is no group `{}`", name.text);
+            self.findings.push(Diagnostic::new(name.span, message, "not declared").helped(Some(help)));
+            return None;
+        };
+        let mut tasks = group.tasks.clone();
+        let outside = std::mem::replace(&mut self.scope, group.scope.clone());
+        let (known, findings) = (self.scope.len(), self.findings.len());
+        self.tasks(&mut tasks);
+        // What is wrong with it was told where it got its name.
+        self.findings.truncate(findings);
+        let own = self.scope.split_off(known);
+        self.scope = outside;
+        self.scope.extend(own);
+        Some(tasks)
+    }
+
+    /// What one task works out for itself.
+    fn alone(&mut self, body: impl FnOnce(&mut Self)) {
+        self.alone = true;
+        body(self);
+        self.alone = false;
     }
 
     fn verb(&mut self, verb: &mut Verb) {
@@ -201,23 +288,25 @@ impl Checker {
                 self.messages(messages);
                 to.iter_mut().for_each(|to| self.tasks(to));
             }
-            Verb::Delay { time, .. } => self.expression(time),
+            Verb::Delay(time) => self.alone(|checker| checker.expression(&mut time.count)),
             Verb::Log(logged) => {
                 self.counters = true;
-                logged.iter_mut().for_each(|logged| self.expression(&mut logged.value));
+                self.alone(|checker| {
+                    logged.iter_mut().for_each(|logged| checker.expression(&mut logged.value));
+                });
                 self.counters = false;
             }
             Verb::Output(parts) => {
                 self.counters = true;
-                self.parts(parts);
+                self.alone(|checker| checker.parts(parts));
                 self.counters = false;
             }
             Verb::Backend(parts, _) => self.parts(parts),
             Verb::Open(file) | Verb::Close(file) | Verb::Sync(file) => self.file(file),
-            Verb::Read(bytes, file) | Verb::Write(bytes, file) => {
-                self.bytes(bytes);
-                self.file(file);
-            }
+            Verb::Read(bytes, file) | Verb::Write(bytes, file) => self.alone(|checker| {
+                checker.bytes(bytes);
+                checker.file(file);
+            }),
             Verb::Await
             | Verb::Synchronize
             | Verb::Touch
@@ -286,6 +375,16 @@ impl Checker {
     fn expression(&mut self, expression: &mut Expression) {
         match &mut expression.kind {
             Kind::Number(_) | Kind::Counter(_) => {}
+            Kind::MyTask => {
+                if !self.alone {
+                    self.findings.push(Diagnostic::new(
+                        expression.span,
+                        "`my task` is another one on every task",
+                        "expected in what a task does alone (`computes`, `sleeps`, `reads`, `writes`, `logs`, \
+                         `outputs`); elsewhere name the tasks: `all tasks t`",
+                    ));
+                }
+            }
             Kind::Variable(name) => {
                 if let Some(counter) = self.variable(name) {
                     expression.kind = Kind::Counter(counter);
@@ -336,6 +435,9 @@ impl Checker {
         let names = self.scope.iter().map(|(known, _)| known.as_str());
         let names = names.chain(Counter::NAMES.iter().map(|(known, _)| *known).filter(|_| self.counters));
         let help = match meant(&name.text, names.clone()) {
+            _ if self.groups.iter().any(|group| group.name == name.text) => {
+                format!("`{0}` is a group: `task group {0}`", name.text)
+            }
             Some(known) => format!("did you mean `{known}`?"),
             None => format!("names here are {}", names.collect::<Vec<_>>().join(", ")),
         };

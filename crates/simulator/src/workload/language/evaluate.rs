@@ -5,8 +5,9 @@ use super::functions;
 use super::progression::Progression;
 use super::source::Span;
 use super::tree::{
-    Binary, Bytes, Comparison, Condition, Counter, Expression, Function, Kind, Set, Unary, Unit,
+    Binary, Bytes, Comparison, Condition, Counter, Expression, Function, Kind, Set, Time, Unary, Unit,
 };
+use crate::engine::Picos;
 
 pub(super) type Outcome<T> = Result<T, Diagnostic>;
 
@@ -18,6 +19,8 @@ pub struct Values {
     /// From which random numbers follow, and how many statements were begun: the same on every task.
     pub seed: u64,
     pub step: u64,
+    /// Which task this is.
+    pub task: u32,
     /// What the task has counted.
     pub counted: [f64; 8],
 }
@@ -27,7 +30,7 @@ impl Values {
     pub fn new(slots: u32, tasks: u32, seed: u64) -> Values {
         let mut variables = vec![0; slots as usize];
         variables[0] = i64::from(tasks);
-        Values { variables, seed, step: 0, counted: [0.0; 8] }
+        Values { variables, seed, step: 0, task: 0, counted: [0.0; 8] }
     }
 
     /// How many tasks there are.
@@ -42,6 +45,7 @@ impl Values {
             Kind::Number(number) => Ok(*number),
             Kind::Variable(name) => Ok(self.variables[name.slot as usize]),
             Kind::Counter(counter) => Ok(self.counter(*counter) as i64),
+            Kind::MyTask => Ok(i64::from(self.task)),
             Kind::Unary(operator, of) => {
                 let of = self.integer(of)?;
                 match operator {
@@ -160,6 +164,12 @@ impl Values {
         u64::try_from(count).map_err(|_| {
             Diagnostic::new(expression.span, format!("{what} is {count}"), "accepted are 0 and more")
         })
+    }
+
+    /// A time: not negative, and not longer than the clock of a machine.
+    pub fn time(&self, time: &Time) -> Outcome<Picos> {
+        let count = self.count(&time.count, "a time")?;
+        count.checked_mul(time.unit).map(Picos).ok_or_else(|| overflow(time.count.span))
     }
 
     /// How many bytes: not negative, and not more than a machine can hold.

@@ -1,6 +1,7 @@
 //! From text to words.
 
 use super::diagnostic::Diagnostic;
+use super::parser::habits::said_of;
 use super::source::{Source, Span};
 use super::words::{reserved, takes_hyphen};
 
@@ -98,7 +99,8 @@ impl Lexer<'_> {
                 self.span(first.len_utf8()),
                 format!("the character {first:?} has no meaning here"),
                 "expected a word, a number, a string or an operator",
-            )),
+            )
+            .helped(said_of(first))),
         }
     }
 

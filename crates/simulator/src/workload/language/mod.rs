@@ -72,8 +72,12 @@ impl Program {
             let message = format!("a program of {} bytes", source.text.len());
             return Err(vec![Diagnostic::new(Span::default(), message, "accepted are up to 16 MiB")]);
         }
-        let (mut tree, warnings) = parser::parse(&source).map_err(|found| vec![found])?;
-        let check::Checked { files, random } = check::check(&mut tree)?;
+        let (mut tree, mut warnings) = parser::parse(&source).map_err(|found| vec![found])?;
+        let check::Checked { files, timed, random } = check::check(&mut tree)?;
+        warnings.extend(timed.into_iter().map(|span| {
+            let message = "how often this loop repeats shows only when it runs";
+            Diagnostic::new(span, message, "counted as one repetition without a run")
+        }));
         Ok(Program { source, tree, files, warnings, random })
     }
 
@@ -131,6 +135,7 @@ impl Program {
             seed,
             plans: Mutex::default(),
             log: Mutex::default(),
+            laps: Mutex::default(),
         }))
     }
 }
@@ -144,6 +149,8 @@ pub struct Bound {
     seed: u64,
     plans: Mutex<Plans>,
     log: Mutex<Log>,
+    /// Repetitions that task 0 granted to each loop over a time, in the order in which they began.
+    laps: Mutex<Vec<u64>>,
 }
 
 /// What was worked out for all tasks, by statement and the variables that it depends on.
@@ -173,7 +180,39 @@ impl Bound {
 
     /// What a task does.
     pub fn task(self: &Arc<Self>, task: u32) -> Performer {
-        Performer::new(Arc::clone(self), task)
+        Performer::new(Arc::clone(self), task, None)
+    }
+
+    /// What a task does when loops over a time repeat as often as `laps` says, in the order in which they begin; once where
+    /// it says nothing.
+    pub fn replayed(self: &Arc<Self>, task: u32, laps: Arc<[u64]>) -> Performer {
+        Performer::new(Arc::clone(self), task, Some(laps))
+    }
+
+    /// How often loops over a time repeated so far, in the order in which they began.
+    pub fn laps(&self) -> Vec<u64> {
+        self.granted_so_far().clone()
+    }
+
+    fn granted_so_far(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.laps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn granted(&self, number: usize) -> u64 {
+        self.granted_so_far().get(number).copied().unwrap_or(0)
+    }
+
+    /// Grants a loop so many repetitions.
+    fn grant(&self, number: usize, laps: u64) {
+        let mut granted = self.granted_so_far();
+        let known = granted.len().max(number + 1);
+        granted.resize(known, 0);
+        granted[number] = laps;
+    }
+
+    /// A loop begins on task 0; those behind it have not.
+    fn forget_loops_from(&self, number: usize) {
+        self.granted_so_far().truncate(number);
     }
 
     /// What tasks logged and put out so far.

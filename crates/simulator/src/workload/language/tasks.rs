@@ -26,7 +26,8 @@ impl Values {
                 name.iter().for_each(|name| self.bind(name, task));
                 Ok(true)
             }
-            Tasks::Others => Ok(false),
+            // Groups were put in their places when the program was checked.
+            Tasks::Others | Tasks::Group(_) => Ok(false),
             Tasks::One(expression) => Ok(self.task(expression)? == Some(task)),
             Tasks::Such(name, condition) => {
                 self.bind(name, task);
@@ -42,6 +43,7 @@ impl Values {
             Tasks::All(_) => Ok(all.collect()),
             Tasks::Others => Ok(all.filter(|task| Some(*task) != actor).collect()),
             Tasks::One(expression) => Ok(self.task(expression)?.into_iter().collect()),
+            Tasks::Group(_) => Ok(Vec::new()),
             Tasks::Such(name, condition) => {
                 let mut members = Vec::new();
                 for task in all {

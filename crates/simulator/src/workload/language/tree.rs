@@ -40,6 +40,7 @@ pub struct Parameter {
 pub enum Statement {
     Block(Vec<StatementId>),
     Repeat { count: Expression, warmup: Option<Expression>, synchronized: bool, body: StatementId },
+    Timed { time: Time, warmup: Option<Time>, synchronized: bool, body: StatementId },
     Each { variable: Name, sets: Vec<Set>, body: StatementId },
     Let { bindings: Vec<(Name, Value)>, body: StatementId },
     If { condition: Condition, then: StatementId, otherwise: Option<StatementId> },
@@ -58,6 +59,17 @@ pub enum Value {
         without: Option<Expression>,
         span: Span,
     },
+    /// Tasks that are called `task group` and the name.
+    Group(Tasks),
+}
+
+/// A number of units of time.
+#[derive(Clone, Debug)]
+pub struct Time {
+    pub count: Expression,
+    /// Picoseconds of a unit.
+    pub unit: u64,
+    pub span: Span,
 }
 
 /// `{a, b, c}` or `{a, b, ..., z}`.
@@ -87,6 +99,8 @@ pub enum Tasks {
     Others,
     One(Expression),
     Such(Name, Box<Condition>),
+    /// Those that `let` gave this name; checking puts them in its place.
+    Group(Name),
 }
 
 #[derive(Clone, Debug)]
@@ -112,11 +126,8 @@ pub enum Verb {
     },
     Await,
     Synchronize,
-    /// Computing and sleeping: a time, and the picoseconds of its unit.
-    Delay {
-        time: Expression,
-        unit: u64,
-    },
+    /// Computing and sleeping.
+    Delay(Time),
     Touch,
     Log(Vec<Logged>),
     Aggregate,
@@ -235,6 +246,8 @@ pub enum Kind {
     Variable(Name),
     /// What is known only while the program runs.
     Counter(Counter),
+    /// The task that does it.
+    MyTask,
     Unary(Unary, Box<Expression>),
     Binary(Binary, Box<Expression>, Box<Expression>),
     Choice(Box<Condition>, Box<Expression>, Box<Expression>),

@@ -3,8 +3,9 @@
 use super::{Parsed, Parser};
 use crate::workload::language::backend;
 use crate::workload::language::lexer::Token;
-use crate::workload::language::tree::{Action, Aggregate, Logged, Part, Receive, Tasks, Verb};
-use crate::workload::language::words::TIMES;
+use crate::workload::language::tree::{
+    Action, Aggregate, Condition, Expression, Kind, Logged, Name, Part, Receive, Tasks, Verb,
+};
 
 impl Parser {
     pub(super) fn action(&mut self) -> Parsed<Action> {
@@ -14,8 +15,8 @@ impl Parser {
         Ok(Action { tasks, verb, span: start.to(self.before()), reads: Vec::new(), random: false })
     }
 
-    /// `all tasks [t] | all other tasks | task E | tasks t such that condition`.
-    fn tasks(&mut self) -> Parsed<Tasks> {
+    /// `all tasks [t] | all other tasks | task E | tasks t such that condition | tasks {1, 2, 4} | task group name`.
+    pub(super) fn tasks(&mut self) -> Parsed<Tasks> {
         if self.word("all") {
             if self.words(&["other", "task"])? {
                 return Ok(Tasks::Others);
@@ -27,6 +28,17 @@ impl Parser {
             self.expects("a statement");
             return Err(self.unexpected());
         }
+        if self.word("group") {
+            return Ok(Tasks::Group(self.name("the name of a group")?));
+        }
+        if self.sees_symbol("{") {
+            // A name that nobody can write.
+            let name = Name { text: String::new(), span: self.span(), slot: u32::MAX };
+            let value = Expression { kind: Kind::Variable(name.clone()), span: name.span };
+            let condition = Condition::In { value, sets: self.sets()?, not: false };
+            return Ok(Tasks::Such(name, Box::new(condition)));
+        }
+        self.expects("`{`");
         if matches!(self.token(), Token::Name(_)) && matches!(self.ahead(1), Token::Reserved("such")) {
             let name = self.name("a variable's name")?;
             self.must("such")?;
@@ -99,9 +111,9 @@ impl Parser {
     /// What leaves no trace on the network.
     fn record(&mut self) -> Parsed<Verb> {
         if self.word("logs") {
-            let mut logged = vec![self.logged()?];
+            let mut logged = self.logged()?;
             while self.word("and") {
-                logged.push(self.logged()?);
+                logged.extend(self.logged()?);
             }
             return Ok(Verb::Log(logged));
         }
@@ -180,14 +192,8 @@ impl Parser {
     }
 
     fn delay(&mut self) -> Parsed<Verb> {
-        let time = self.expression()?;
-        match self.time_unit() {
-            Some((unit, _)) => {
-                let picos = TIMES.iter().find(|(known, _)| *known == unit).map_or(0, |(_, picos)| *picos);
-                Ok(Verb::Delay { time, unit: picos })
-            }
-            None => Err(self.unexpected()),
-        }
+        let count = self.expression()?;
+        Ok(Verb::Delay(self.time(count)?))
     }
 
     /// `[N words of] a 1 megabyte memory region [3 times] [with stride 8 words]`, or message buffers.
@@ -215,32 +221,57 @@ impl Parser {
             self.expression()?;
             self.must("times")?;
         }
-        if self.words(&["with", "stride"])? {
+        if self.word("with") {
+            if self.words(&["random", "stride"])? {
+                return Ok(Verb::Touch);
+            }
+            self.must("stride")?;
             self.size()?;
-        } else if self.words(&["with", "random", "stride"])? {
-            return Ok(Verb::Touch);
         }
         Ok(Verb::Touch)
     }
 
-    fn logged(&mut self) -> Parsed<Logged> {
-        let aggregate = self.aggregate()?;
+    /// One for each aggregate; where there are several, the label says which.
+    fn logged(&mut self) -> Parsed<Vec<Logged>> {
+        let aggregates = self.aggregates()?;
         let value = self.expression()?;
         self.must("as")?;
         let (label, _) = self.text("a label")?;
-        Ok(Logged { aggregate, value, label })
+        let several = aggregates.len() > 1;
+        let named = |(name, aggregate)| Logged {
+            aggregate,
+            value: value.clone(),
+            label: if several { format!("{label} ({name})") } else { label.clone() },
+        };
+        Ok(aggregates.into_iter().map(named).collect())
     }
 
-    /// `each | the [mean of [the]] | a histogram of [the]`.
-    fn aggregate(&mut self) -> Parsed<Aggregate> {
+    /// `each | the [mean [and median] of [the]] | a histogram of [the]`, with their names.
+    fn aggregates(&mut self) -> Parsed<Vec<(&'static str, Aggregate)>> {
         if self.words(&["a", "histogram", "of"])? {
             self.word("the");
-            return Ok(Aggregate::Histogram);
+            return Ok(vec![("histogram", Aggregate::Histogram)]);
         }
         if !self.word("the") {
             self.word("each");
-            return Ok(Aggregate::Each);
+            return Ok(vec![("each", Aggregate::Each)]);
         }
+        let Some(first) = self.aggregate()? else { return Ok(vec![("only", Aggregate::Only)]) };
+        let mut found = vec![first];
+        while self.word("and") {
+            self.word("the");
+            match self.aggregate()? {
+                Some(next) => found.push(next),
+                None => return Err(self.unexpected()),
+            }
+        }
+        if self.word("of") {
+            self.word("the");
+        }
+        Ok(found)
+    }
+
+    fn aggregate(&mut self) -> Parsed<Option<(&'static str, Aggregate)>> {
         const SIMPLE: [(&str, Aggregate); 7] = [
             ("mean", Aggregate::Mean),
             ("median", Aggregate::Median),
@@ -250,23 +281,20 @@ impl Parser {
             ("maximum", Aggregate::Maximum),
             ("final", Aggregate::Final),
         ];
-        let aggregate = if let Some(place) = self.one_of(SIMPLE.map(|(word, _)| word)) {
-            SIMPLE[place].1
-        } else if self.words(&["arithmetic", "mean"])? {
-            Aggregate::Mean
-        } else if self.words(&["harmonic", "mean"])? {
-            Aggregate::HarmonicMean
-        } else if self.words(&["geometric", "mean"])? {
-            Aggregate::GeometricMean
-        } else if self.words(&["standard", "deviation"])? {
-            Aggregate::Deviation
-        } else {
-            return Ok(Aggregate::Only);
-        };
-        if self.word("of") {
-            self.word("the");
+        if let Some(place) = self.one_of(SIMPLE.map(|(word, _)| word)) {
+            return Ok(Some(SIMPLE[place]));
         }
-        Ok(aggregate)
+        Ok(if self.words(&["arithmetic", "mean"])? {
+            Some(("arithmetic mean", Aggregate::Mean))
+        } else if self.words(&["harmonic", "mean"])? {
+            Some(("harmonic mean", Aggregate::HarmonicMean))
+        } else if self.words(&["geometric", "mean"])? {
+            Some(("geometric mean", Aggregate::GeometricMean))
+        } else if self.words(&["standard", "deviation"])? {
+            Some(("standard deviation", Aggregate::Deviation))
+        } else {
+            None
+        })
     }
 
     fn parts(&mut self) -> Parsed<Vec<Part>> {

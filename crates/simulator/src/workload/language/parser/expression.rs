@@ -124,6 +124,11 @@ impl Parser {
                 self.must_symbol(")")?;
                 Ok(Expression { kind: inner.kind, span: span.to(self.before()) })
             }
+            Token::Reserved("my") => {
+                self.advance();
+                self.must("task")?;
+                Ok(Expression { kind: Kind::MyTask, span: span.to(self.before()) })
+            }
             _ => {
                 self.expects("an expression");
                 Err(self.unexpected())

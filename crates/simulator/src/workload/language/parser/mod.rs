@@ -2,6 +2,7 @@
 
 mod action;
 mod expression;
+pub(super) mod habits;
 mod header;
 mod message;
 mod statement;
@@ -197,10 +198,13 @@ impl Parser {
         let names: Vec<&str> = self.expected.iter().map(String::as_str).collect();
         let quoted = self.expected.iter().filter_map(|name| name.strip_prefix('`')?.strip_suffix('`'));
         let help = match self.token() {
-            Token::Name(met) => meant(met, quoted).map(|name| format!("did you mean `{name}`?")),
+            Token::Name(met) => habits::said(met, &self.expected)
+                .or_else(|| meant(met, quoted).map(|name| format!("did you mean `{name}`?"))),
             Token::Reserved(_) if names.iter().any(|name| name.contains("name")) => {
-                Some(format!("`{}` is a word of the language, not a name", self.met()))
+                habits::said(&self.met(), &self.expected)
+                    .or_else(|| Some(format!("`{}` is a word of the language, not a name", self.met())))
             }
+            Token::Reserved(met) | Token::Symbol(met) => habits::said(met, &self.expected),
             _ => None,
         };
         let span = self.span();

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::workload::language::diagnostic::Diagnostic;
 use crate::workload::language::lexer::Token;
-use crate::workload::language::tree::{Set, Statement, StatementId, Value};
+use crate::workload::language::tree::{Expression, Set, Statement, StatementId, Time, Value};
 use crate::workload::language::words::TIMES;
 
 impl Parser {
@@ -89,12 +89,17 @@ impl Parser {
             return Ok(Statement::Each { variable, sets, body });
         }
         let count = self.expression()?;
-        if let Some((unit, span)) = self.time_unit() {
-            return Err(Diagnostic::new(
-                span,
-                format!("a loop over a time in {unit} is not supported"),
-                "expected `repetitions`: what a task does may not depend on how fast it is",
-            ));
+        if let Some(time) = self.maybe_time(&count) {
+            let warmup = if self.word("plus") {
+                let count = self.expression()?;
+                self.must("warmup")?;
+                Some(self.time(count)?)
+            } else {
+                None
+            };
+            let synchronized = self.words(&["and", "a", "synchronization"])?;
+            let body = self.statement()?;
+            return Ok(Statement::Timed { time, warmup, synchronized, body });
         }
         self.must("repetitions")?;
         let warmup = if self.word("plus") {
@@ -110,10 +115,16 @@ impl Parser {
         Ok(Statement::Repeat { count, warmup, synchronized, body })
     }
 
-    /// A unit of time, if one is there.
-    pub(super) fn time_unit(&mut self) -> Option<(&'static str, crate::workload::language::source::Span)> {
-        let span = self.span();
-        self.one_of(TIMES.iter().map(|(unit, _)| *unit)).map(|place| (TIMES[place].0, span))
+    /// So many of the unit of time that is at hand.
+    pub(super) fn time(&mut self, count: Expression) -> Parsed<Time> {
+        self.maybe_time(&count).ok_or_else(|| self.unexpected())
+    }
+
+    /// The same, if a unit of time is at hand.
+    fn maybe_time(&mut self, count: &Expression) -> Option<Time> {
+        let place = self.one_of(TIMES.iter().map(|(unit, _)| *unit))?;
+        let span = count.span.to(self.before());
+        Some(Time { count: count.clone(), unit: TIMES[place].1, span })
     }
 
     /// `{1, 2, 3}, {4, 8, ..., 64}`.
@@ -160,7 +171,11 @@ impl Parser {
 
     fn value(&mut self) -> Parsed<Value> {
         let span = self.span();
+        if self.sees("all") || self.sees("task") {
+            return Ok(Value::Group(self.tasks()?));
+        }
         if !self.word("a") {
+            self.expects("tasks");
             return Ok(Value::Expression(self.expression()?));
         }
         self.must("random")?;

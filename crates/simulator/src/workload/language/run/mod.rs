@@ -1,24 +1,20 @@
 //! What one task of a program does: the next operation, whenever it is asked for.
 
-use super::backend;
+mod communication;
+mod record;
+mod timed;
+
+use self::timed::Timed;
 use super::diagnostic::Diagnostic;
-use super::evaluate::{overflow, Outcome, Values};
-use super::plan::{described, not_to_itself, Gathering, Messaged};
+use super::evaluate::{Outcome, Values};
 use super::progression::Progression;
-use super::tree::{
-    Action, BackendCall, BackendKind, Bytes, File, Logged, Messages, Part, Receive, Statement, StatementId,
-    Tasks, Value, Verb,
-};
+use super::tree::{Action, Bytes, File, Statement, StatementId, Value, Verb};
 use super::Bound;
 use crate::engine::random::{below, bits, Purpose};
-use crate::engine::Picos;
-use crate::workload::operation::{Behaviour, Collective, Group, Operation, Seen, Source};
+use crate::workload::operation::{Behaviour, Collective, Operation, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use thalweg_foundation::Result;
-
-/// The tag of all messages: the language has none, messages between two tasks are received in the order of sending.
-const TAG: u32 = 0;
 
 /// Where a task is in a statement that has others.
 enum Frame {
@@ -32,6 +28,8 @@ enum Frame {
         left: u64,
         before: Option<u64>,
     },
+    /// A loop over a time.
+    Timed(Timed),
     /// Behind warm-up rounds.
     Warm {
         synchronized: bool,
@@ -56,6 +54,11 @@ pub struct Performer {
     request: u32,
     /// How much was done so far: what a loop compares to know whether it does anything.
     done: u64,
+    /// Loops over a time that have begun; how often they repeat, if that is given instead of measured; and whether the
+    /// operation that was given last is task 0's word.
+    timed: usize,
+    given: Option<Arc<[u64]>>,
+    tells: bool,
     /// Within so many warm-up loops: nothing is logged.
     warming: u32,
     seen: Seen,
@@ -67,14 +70,16 @@ pub struct Performer {
 impl Behaviour for Performer {
     fn next(&mut self, seen: &Seen) -> Result<Option<Operation>> {
         self.seen = *seen;
+        self.tells = false;
         self.advance().map_err(|found| found.error(&self.bound.program.source))
     }
 }
 
 impl Performer {
-    pub(super) fn new(bound: Arc<Bound>, task: u32) -> Performer {
+    pub(super) fn new(bound: Arc<Bound>, task: u32, given: Option<Arc<[u64]>>) -> Performer {
         let mut values = Values::new(bound.program.tree.slots, bound.tasks, bound.seed);
         values.variables.clone_from(&bound.values);
+        values.task = task;
         let mut performer = Performer {
             bound,
             task,
@@ -83,6 +88,9 @@ impl Performer {
             queue: VecDeque::new(),
             request: 0,
             done: 0,
+            timed: 0,
+            given,
+            tells: false,
             warming: 0,
             seen: Seen::default(),
             zero: Seen::default(),
@@ -157,6 +165,10 @@ impl Performer {
                     Some(*body)
                 }
             }
+            Frame::Timed(timed) => {
+                let timed = *timed;
+                return self.lap(timed);
+            }
             Frame::Warm { synchronized } => {
                 self.warming -= 1;
                 if *synchronized {
@@ -205,12 +217,25 @@ impl Performer {
                         self.push(Operation::barrier(), 1);
                     }
                 }
+                Statement::Timed { time, warmup, synchronized, body } => {
+                    let frame = Timed::new(*body, self.values.time(time)?, time.span);
+                    self.stack.push(Frame::Timed(frame));
+                    if let Some(warmup) = warmup {
+                        let frame = Timed::new(*body, self.values.time(warmup)?, warmup.span);
+                        self.warming += 1;
+                        self.stack.push(Frame::Warm { synchronized: *synchronized });
+                        self.stack.push(Frame::Timed(frame));
+                    } else if *synchronized {
+                        self.push(Operation::barrier(), 1);
+                    }
+                }
                 Statement::Each { sets, .. } => {
                     let numbers = self.values.progression(&sets[0])?;
                     self.stack.push(Frame::Each { id, set: 0, numbers, place: 0, before: 0 });
                 }
                 Statement::Let { bindings, body } => {
-                    for (name, value) in bindings {
+                    let numbers = bindings.iter().filter(|(_, value)| !matches!(value, Value::Group(_)));
+                    for (name, value) in numbers {
                         self.values.variables[name.slot as usize] = self.value(value)?;
                     }
                     id = *body;
@@ -239,6 +264,8 @@ impl Performer {
     fn value(&self, value: &Value) -> Outcome<i64> {
         match value {
             Value::Expression(expression) => self.values.integer(expression),
+            // Where a group is named its tasks stand.
+            Value::Group(_) => Ok(0),
             Value::RandomTask { from, to, without, span } => {
                 let bound = |part: &Option<_>, default| {
                     part.as_ref().map_or(Ok(default), |part| self.values.integer(part))
@@ -283,13 +310,9 @@ impl Performer {
         }
         match &action.verb {
             Verb::Await => self.push(Operation::WaitAll, 1),
-            Verb::Delay { time, unit } => {
-                let time = self
-                    .values
-                    .count(time, "a time")?
-                    .checked_mul(*unit)
-                    .ok_or_else(|| overflow(time.span))?;
-                self.push(Operation::Compute { time: Picos(time) }, 1);
+            Verb::Delay(time) => {
+                let time = self.values.time(time)?;
+                self.push(Operation::Compute { time }, 1);
             }
             Verb::Backend(parts, call) => self.backend(action, parts, *call)?,
             Verb::Open(file) => self.push(Operation::Open { file: file.number }, 1),
@@ -316,196 +339,4 @@ impl Performer {
         let at = file.at.as_ref().map_or(Ok(0), |at| self.values.bytes(at))?;
         Ok((at, self.values.bytes(bytes)?))
     }
-
-    /// Receives that do not block come first, receives that do come last: so that both sides of an exchange can send.
-    fn exchange(
-        &mut self,
-        id: StatementId,
-        action: &Action,
-        messages: &Messages,
-        asynchronous: bool,
-        to: &Tasks,
-        receive: Receive,
-    ) -> Outcome<()> {
-        if receive == Receive::Nobody {
-            if self.values.takes_part(&action.tasks, self.task)? {
-                let (count, bytes) = described(messages, &self.values)?;
-                for target in self.values.members(to, Some(self.task))? {
-                    not_to_itself(self.task, target, action.span)?;
-                    self.send(Messaged { other: target, count, bytes }, asynchronous);
-                }
-            }
-            return Ok(());
-        }
-        let plan = self.bound.plan(id, action, &mut self.values)?;
-        let (sends, receives) = &plan.shares[self.task as usize];
-        if receive == Receive::Asynchronous {
-            receives.iter().for_each(|message| self.receive(*message, true));
-        }
-        sends.iter().for_each(|message| self.send(*message, asynchronous));
-        if receive == Receive::Blocking {
-            receives.iter().for_each(|message| self.receive(*message, false));
-        }
-        Ok(())
-    }
-
-    /// Receives from each source; where who receives follows from who sends, from those that send to this task.
-    fn take(
-        &mut self,
-        action: &Action,
-        messages: &Messages,
-        asynchronous: bool,
-        from: &Tasks,
-    ) -> Outcome<()> {
-        let follows = matches!(action.tasks, Tasks::One(_));
-        if !follows && !self.values.takes_part(&action.tasks, self.task)? {
-            return Ok(());
-        }
-        for source in self.values.members(from, Some(self.task))? {
-            self.values.bind_member(from, source);
-            if follows && !self.values.takes_part(&action.tasks, self.task)? {
-                continue;
-            }
-            not_to_itself(source, self.task, action.span)?;
-            let (count, bytes) = described(messages, &self.values)?;
-            self.receive(Messaged { other: source, count, bytes }, asynchronous);
-        }
-        Ok(())
-    }
-
-    fn send(&mut self, message: Messaged, asynchronous: bool) {
-        let Messaged { other: to, count, bytes } = message;
-        let operation = if asynchronous {
-            Operation::Isend { to, bytes, tag: TAG, request: 0 }
-        } else {
-            Operation::Send { to, bytes, tag: TAG }
-        };
-        self.push(operation, count);
-    }
-
-    fn receive(&mut self, message: Messaged, asynchronous: bool) {
-        let (from, tag) = (Source::Rank(message.other), Some(TAG));
-        let bytes = message.bytes;
-        let operation = if asynchronous {
-            Operation::Irecv { from, bytes, tag, request: 0 }
-        } else {
-            Operation::Recv { from, bytes, tag }
-        };
-        self.push(operation, message.count);
-    }
-
-    /// The collectives of a statement in which this task is.
-    fn gather(
-        &mut self,
-        id: StatementId,
-        action: &Action,
-        kind: impl Fn(&Gathering) -> Collective,
-    ) -> Outcome<()> {
-        let plan = self.bound.plan(id, action, &mut self.values)?;
-        let task = self.task;
-        for gathering in plan.groups.iter().filter(|gathering| gathering.includes(task)) {
-            let kind = kind(gathering);
-            let Gathering { root, group, count, bytes } = gathering.clone();
-            let root = if matches!(kind, Collective::Bcast | Collective::Reduce) { root } else { 0 };
-            self.push(Operation::Collective { kind, root, bytes, group }, count);
-        }
-        Ok(())
-    }
-
-    /// One group is an allreduce; two are a reduction to the root, and its word to others.
-    fn reduce(&mut self, id: StatementId, action: &Action) -> Outcome<()> {
-        let plan = self.bound.plan(id, action, &mut self.values)?;
-        let all = plan.all_reduce;
-        let first = plan.groups.first().cloned();
-        self.gather(id, action, |gathering| match all {
-            true => Collective::Allreduce,
-            false if Some(gathering) == first.as_ref() => Collective::Reduce,
-            false => Collective::Bcast,
-        })
-    }
-
-    fn backend(&mut self, action: &Action, parts: &[Part], call: BackendCall) -> Outcome<()> {
-        let kind = match call.kind {
-            BackendKind::Barrier => Collective::Barrier,
-            BackendKind::Allreduce => Collective::Allreduce,
-            BackendKind::Reduce => Collective::Reduce,
-            BackendKind::Bcast => Collective::Bcast,
-            BackendKind::Allgather => Collective::Allgather,
-            BackendKind::Alltoall => Collective::Alltoall,
-        };
-        let (mut bytes, mut root) = (0, 0);
-        if kind != Collective::Barrier {
-            let code =
-                self.text(parts, |values, part| values.integer(part).map(|value| value.to_string()))?;
-            let refused = |message: &str, label: &str| Err(Diagnostic::new(action.span, message, label));
-            let Some((count, behind)) = backend::arguments(&code) else {
-                return refused("a call of MPI without a count", "expected a number before the datatype");
-            };
-            let size = count.checked_mul(call.element).and_then(|size| u64::try_from(size).ok());
-            let Some(size) = size else {
-                return refused(&format!("a call of MPI with the count {count}"), "accepted are 0 and more");
-            };
-            bytes = size;
-            if matches!(kind, Collective::Bcast | Collective::Reduce) {
-                let named = behind.unwrap_or(0);
-                match u32::try_from(named).ok().filter(|root| *root < self.values.tasks()) {
-                    Some(named) => root = named,
-                    None => {
-                        let label = format!("accepted are 0 to {}", self.values.tasks() - 1);
-                        return refused(&format!("a call of MPI with the root {named}"), &label);
-                    }
-                }
-            }
-        }
-        self.push(Operation::Collective { kind, root, bytes, group: Group::All }, 1);
-        Ok(())
-    }
-
-    /// Text with values in it.
-    fn text(
-        &self,
-        parts: &[Part],
-        shown: impl Fn(&Values, &super::tree::Expression) -> Outcome<String>,
-    ) -> Outcome<String> {
-        parts
-            .iter()
-            .map(|part| match part {
-                Part::Text(text) => Ok(text.clone()),
-                Part::Value(value) => shown(&self.values, value),
-            })
-            .collect()
-    }
-
-    /// Logs, outputs and counters: what is seen now.
-    fn record(&mut self, verb: &Verb) -> Outcome<()> {
-        self.done += 1;
-        self.values.counted = counted(&self.seen, &self.zero);
-        match verb {
-            Verb::Log(logged) if self.warming == 0 => {
-                for Logged { aggregate, value, label } in logged {
-                    let value = self.values.real(value)?;
-                    self.bound.log().add(self.task, *aggregate, label, value);
-                }
-            }
-            Verb::Output(parts) if self.warming == 0 => {
-                let text =
-                    self.text(parts, |values, part| values.real(part).map(|value| value.to_string()))?;
-                self.bound.log().outputs.push((self.task, text));
-            }
-            Verb::Aggregate if self.warming == 0 => self.bound.log().flush(Some(self.task)),
-            Verb::Reset => self.zero = self.seen,
-            Verb::Store => self.stored.push(self.zero),
-            Verb::Restore => self.zero = self.stored.pop().unwrap_or(self.zero),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-/// What the language's counters show, in their order.
-fn counted(seen: &Seen, zero: &Seen) -> [f64; 8] {
-    let since = |now: (u64, u64), zero: (u64, u64)| ((now.0 - zero.0) as f64, (now.1 - zero.1) as f64);
-    let (sent, received) = (since(seen.sent, zero.sent), since(seen.received, zero.received));
-    let elapsed = (seen.now - zero.now).micros();
-    [elapsed, sent.1, received.1, sent.0, received.0, sent.1 + received.1, sent.0 + received.0, 0.0]
 }
