@@ -5,6 +5,7 @@
 //! asks how full a buffer is; it becomes an event only where a packet waits for it.
 
 mod arena;
+mod calls;
 mod carrier;
 mod channel;
 mod counters;

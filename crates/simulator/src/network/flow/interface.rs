@@ -1,5 +1,6 @@
 //! Interfaces: each sends the messages of its terminal one after the other.
 
+use super::super::calls::Calls;
 use super::super::fabric::Notice;
 use super::super::message::Order;
 use super::{event, Flows, LONG_PACKETS};
@@ -22,17 +23,19 @@ pub struct Interface {
     pub busy: bool,
     /// When the next message can enter.
     pub enters: Picos,
+    /// Messages on their way from the node.
+    pub calls: Calls,
     /// Messages so far.
-    pub handed: u64,
     pub entered: u64,
 }
 
 impl<P: Copy> Flows<P> {
-    pub(super) fn handed(&mut self, terminal: u32, at: Picos) -> Picos {
-        let interface = &mut self.interfaces[terminal as usize];
-        interface.handed += 1;
-        let count = interface.handed;
-        at + self.dither(Purpose::Handing, terminal, count)
+    /// How much later a message reaches its interface that is sent at `called`, for small things that take time in a node.
+    pub(super) fn handing(&mut self, terminal: u32, called: Picos) -> Picos {
+        let mut calls = self.interfaces[terminal as usize].calls;
+        let late = calls.another(called, |purpose, count| self.dither(purpose, terminal, count));
+        self.interfaces[terminal as usize].calls = calls;
+        late
     }
 
     pub(super) fn enter(&mut self, message: u32, at: Picos) {

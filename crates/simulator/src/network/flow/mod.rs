@@ -145,14 +145,14 @@ impl<P: Copy> Flows<P> {
     /// Sends a message for `at`; see [`super::Network::send_at`].
     pub fn send_at(&mut self, at: Picos, order: Order<P>) {
         let message = self.messages.insert(Message { order, posted: at, enters: at });
-        let reaches = self.handed(order.from, at);
+        let reaches = at + self.handing(order.from, at);
         self.enter(message, reaches);
     }
 
     /// Sends a message that reaches its interface after `delay`.
     pub fn send_after(&mut self, delay: Picos, order: Order<P>) {
         let message = self.messages.insert(Message { order, posted: self.now, enters: self.now });
-        let reaches = self.handed(order.from, self.now + delay);
+        let reaches = self.now + delay + self.handing(order.from, self.now);
         self.schedule(reaches, event::ENTER, u64::from(message));
     }
 
