@@ -77,8 +77,8 @@ def beside(case: str, outcome: Outcome | None) -> list[dict[str, Any]]:
 _REASONS = (
     (
         "*-64KiB-*",
-        "not explained: all nodes send at once here; starts that lie a few µs apart would come to the reference, and the "
-        "applications, whose messages are as long, do agree",
+        "not explained: all nodes send at once here; starts that lie a few µs apart would come to the reference, and "
+        "applications with longer messages do agree",
     ),
 )
 
