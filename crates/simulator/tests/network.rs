@@ -248,6 +248,15 @@ fn flows_share_a_link_evenly() {
         flows.links().find(|link| (link.from, link.to, link.kind) == (0, 1, LinkKind::Local)).unwrap();
     assert_eq!(local.bytes, [4 * bytes]);
     assert!(local.saturated.0 as f64 > 0.9 * expected);
+
+    // A second later another one flows: between them the link carries nothing, and is not full.
+    let wants = Wants { delivered: true, ..Wants::default() };
+    let later = flows.now() + Picos(1_000_000_000_000);
+    flows.send_at(later, Order { from: 0, to: 4, bytes, application: 0, content: 0, wants });
+    while flows.step_before(Picos::NEVER) {}
+    let again =
+        flows.links().find(|link| (link.from, link.to, link.kind) == (0, 1, LinkKind::Local)).unwrap();
+    assert!(again.saturated.0 as f64 <= 1.3 * expected, "{}", again.saturated);
 }
 
 proptest! {

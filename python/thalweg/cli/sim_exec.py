@@ -39,7 +39,7 @@ def execute(
 
         thalweg sim exec examples/programs/figure6.ncptl --reps 2 --msgsize 1K -- mpirun -n 4
 
-        thalweg sim exec examples/programs/checkpoint.ncptl --share 1M --keep /tmp/files -- mpiexec -n 8 --json -
+        thalweg sim exec examples/programs/checkpoint.ncptl --share 1M --keep /tmp/files --json - -- mpiexec -n 8
     """
     from thalweg.cli.output import Output
     from thalweg.errors import InvalidError

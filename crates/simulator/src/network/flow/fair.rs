@@ -97,6 +97,13 @@ impl Links {
         self.links[link as usize].full
     }
 
+    /// Nothing flows any more: no link is full.
+    pub fn empty(&mut self) {
+        for partial in &self.filling.partial {
+            self.links[partial.link as usize].full = false;
+        }
+    }
+
     /// The links that the last settling found full.
     pub fn full_links(&self) -> impl Iterator<Item = u32> + '_ {
         self.filling.partial.iter().map(|partial| partial.link).filter(|link| self.full(*link))

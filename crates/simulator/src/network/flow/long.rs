@@ -98,7 +98,22 @@ impl<P: Copy> Flows<P> {
             self.arrive(flow.message, self.now + flow.tail, flow.hops);
             self.left(order.from);
         }
+        if self.flows.is_empty() {
+            self.saturate();
+            self.links.empty();
+        }
         self.changed(first);
+    }
+
+    /// Counts the time since the last settling for the links that it found full.
+    fn saturate(&mut self) {
+        let passed = self.now - self.settled_at;
+        self.settled_at = self.now;
+        for link in self.links.full_links() {
+            if let Some(saturated) = self.saturated.get_mut(link as usize) {
+                *saturated += passed;
+            }
+        }
     }
 
     /// Something begins or ends to flow: rates will be worked out anew soon, and the first to end ends at `first`.
@@ -122,13 +137,7 @@ impl<P: Copy> Flows<P> {
     /// Works rates out anew.
     pub(super) fn settle(&mut self) {
         self.settling = false;
-        let passed = self.now - self.settled_at;
-        self.settled_at = self.now;
-        for link in self.links.full_links() {
-            if let Some(saturated) = self.saturated.get_mut(link as usize) {
-                *saturated += passed;
-            }
-        }
+        self.saturate();
         self.flows.iter_mut().for_each(|flow| flow.advance(self.now));
         self.links.settle(self.flows.iter_mut().flat_map(|flow| &mut flow.shares));
         let mut first = Picos::NEVER;
