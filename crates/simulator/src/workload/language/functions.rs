@@ -84,6 +84,10 @@ pub fn whole(value: f64, span: Span) -> Outcome<i64> {
 
 /// The largest number whose power is not more than `value`.
 fn root(degree: i64, value: i64) -> i64 {
+    if degree >= 63 {
+        // Two to that power is more than any number here.
+        return value.min(1);
+    }
     let fits = |root: i64| {
         u32::try_from(degree)
             .ok()
@@ -217,6 +221,10 @@ mod tests {
             [4, 5, 2, 3, 7]
         );
         assert_eq!(root(2, i64::MAX), 3_037_000_499);
+        assert_eq!(
+            [root(62, 1 << 62), root(63, i64::MAX), root(5_000_000_000, 7), root(100, 0)],
+            [2, 1, 1, 0]
+        );
         assert_eq!([0, 9, 10, 4975, -23].map(factor10), [0, 9, 10, 4000, -20]);
     }
 }
