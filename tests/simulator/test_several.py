@@ -36,9 +36,16 @@ def together():
     return ran("together", {"application": [MILC, OTHER]})
 
 
-def test_a_run_is_the_same_when_it_comes_from_its_folder(together, tmp_path):
-    found = load(save(together, tmp_path / "run"))
-    assert found == together
+@pytest.fixture(scope="module")
+def flows():
+    return ran("flows", {"fidelity": "flow", **UNIFORM})
+
+
+@pytest.mark.parametrize("kind", ["together", "flows"])
+def test_a_run_is_the_same_when_it_comes_from_its_folder(kind, request, tmp_path):
+    run = request.getfixturevalue(kind)
+    found = load(save(run, tmp_path / "run"))
+    assert found == run
     assert Scenario.load(found.scenario).network.routing == "minimal"
 
 

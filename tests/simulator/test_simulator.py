@@ -63,6 +63,12 @@ def test_flows_come_close_to_packets(routing: str) -> None:
     assert flows.packets == packets.packets
     assert flows.events < packets.events / 10
     assert flows.applications[0].messages_sent == packets.applications[0].messages_sent
+    assert packets.packet_latency is not None and packets.packet_latency.count == packets.packets
+    # No packet is followed there: what only packets have is not zero but absent.
+    assert (flows.packet_latency, flows.hops_mean, flows.non_minimal_packets) == (None, None, None)
+    absent = [row["quantity"] for row in flows.rows() if row["value"] is None]
+    latency = [f"latency_us_{name}" for name in ("mean", "median", "p99", "max")]
+    assert absent == ["hops_mean", "non_minimal_packets", *latency]
     # The guide says by how much they differ; this is no more than a look at the right order.
     assert flows.applications[0].elapsed_s == pytest.approx(packets.applications[0].elapsed_s, rel=0.3)
 

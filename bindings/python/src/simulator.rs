@@ -190,11 +190,11 @@ fn converted<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyD
     network.set_item("end_s", found.end.nanos() * 1e-9)?;
     network.set_item("events", counters.events)?;
     network.set_item("packets", counters.delivered)?;
-    network.set_item("hops_mean", counters.mean_hops())?;
-    network.set_item("non_minimal_packets", counters.non_minimal)?;
-    network.set_item("same_router_packets", counters.same_router)?;
-    network.set_item("same_group_packets", counters.same_group)?;
-    network.set_item("packet_latency", distribution(py, &counters.packet_latency)?)?;
+    let followed = found.followed();
+    network.set_item("hops_mean", followed.map(|all| all.mean_hops()))?;
+    network.set_item("non_minimal_packets", followed.map(|all| all.non_minimal))?;
+    let latency = followed.map(|all| distribution(py, &all.packet_latency)).transpose()?;
+    network.set_item("packet_latency", latency)?;
     network.set_item("threads", found.threads)?;
     network.set_item("interval_s", found.timeline.interval().nanos() * 1e-9)?;
     for (class, name) in ["terminal_bytes", "local_bytes", "global_bytes"].iter().enumerate() {

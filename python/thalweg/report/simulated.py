@@ -113,8 +113,10 @@ def _charts(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
                 each_rank = [(label, charts.Box.of(times(each)).scaled(1e3)) for label, each in found]
                 yield f"{name}: {title} of its ranks", note, charts.boxes(each_rank, "time / ms")
     if not any(run.outcome.applications for run in runs):
-        latency = [(run.name, charts.Box.of_distribution(run.outcome.packet_latency).scaled(1e6)) for run in runs]
-        yield "Packet latency", note, charts.boxes(latency, "latency / µs", decades=True)
+        packets = [(run.name, run.outcome.packet_latency) for run in runs]
+        latency = [(name, charts.Box.of_distribution(each).scaled(1e6)) for name, each in packets if each is not None]
+        if latency:
+            yield "Packet latency", note, charts.boxes(latency, "latency / µs", decades=True)
     yield from _of_links(runs)
 
 
