@@ -40,8 +40,8 @@ pub struct Machine {
     /// Collectives and the names of their algorithms.
     collectives: Vec<(String, String)>,
     rendezvous_bytes: Option<u64>,
-    /// The names of an arrangement and of a device, where they are not the model's.
-    storage: (Option<String>, Option<String>),
+    /// The names of an arrangement and of a device, where they are not the model's, and numbers of devices by name.
+    storage: (Option<String>, Option<String>, Vec<(String, f64)>),
     seed: u64,
     threads: usize,
 }
@@ -62,12 +62,15 @@ impl Machine {
 
     fn scenario(&self, work: Work) -> thalweg::Result<Scenario> {
         let model = Model::named(&self.model)?;
+        let topology = description::topology(&self.topology, &self.shape)?;
+        let routing = Routing::named(&self.routing)?;
+        let storage = model.storage().with(self.storage.0.as_deref(), self.storage.1.as_deref())?;
         Ok(Scenario {
             fidelity: Fidelity::named(&self.fidelity)?,
-            topology: description::topology(&self.topology, &self.shape)?,
-            parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
+            parameters: description::parameters(&topology, model, routing, &self.changes)?,
+            topology,
             protocol: self.protocol(model)?,
-            storage: model.storage().with(self.storage.0.as_deref(), self.storage.1.as_deref())?,
+            storage: storage.with_numbers(&self.storage.2)?,
             seed: self.seed,
             threads: self.threads,
             work,
