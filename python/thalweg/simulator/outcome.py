@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Distribution:
-    """Durations in seconds; quantiles are at most 3 % too long, as they are those of buckets; mean and maximum are exact."""
+    """Durations in seconds; quantiles, those of buckets, are at most 3 % too long; mean and maximum are exact."""
 
     count: int
     mean_s: float
