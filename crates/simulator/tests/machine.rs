@@ -326,3 +326,27 @@ fn applications_with_storage_find_the_same_on_any_number_of_threads() {
         }
     }
 }
+
+#[test]
+fn messages_of_a_rank_are_received_in_the_order_of_sending() {
+    // The small ones are ready for the network before the large one is.
+    let sizes = [8000, 8, 400_000, 16];
+    for protocol in [Protocol::artifact(), Protocol::right()] {
+        let sends =
+            (0..).zip(sizes).map(|(request, bytes)| Operation::Isend { to: 1, bytes, tag: 0, request });
+        let sender = sends.chain([Operation::WaitAll]).collect::<Vec<_>>();
+        let receive = |bytes| Operation::Recv { from: Source::Rank(0), bytes, tag: Some(0) };
+        let program = |operations: Vec<Operation>| Box::new(operations.into_iter()) as Program;
+        let run = |receiver: Vec<Operation>| {
+            let programs = vec![program(sender.clone()), program(receiver)];
+            let settings = Settings { protocol, ..settings() };
+            Machine::new(settings, vec![(vec![0, 500], programs)]).unwrap().run(|_, _| true)
+        };
+        run(sizes.map(receive).to_vec()).unwrap();
+        let error = run(vec![receive(8000), receive(7)]).unwrap_err().message;
+        assert!(
+            error.contains("rank 1 receives 7 bytes, and the message of rank 0 that it gets has 8"),
+            "{error}"
+        );
+    }
+}
