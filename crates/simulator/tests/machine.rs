@@ -273,7 +273,7 @@ fn mixed(
     arrangement: Arrangement,
     threads: usize,
 ) -> (Vec<ApplicationResult>, Findings) {
-    let nodes = Layout::of(topology).nodes();
+    let nodes = Layout::of(topology, arrangement).nodes();
     let program = |rank: u32, ranks: u32| -> Program {
         let (onward, back) = ((rank + 5) % ranks, (rank + ranks - 5) % ranks);
         let step = [
@@ -349,4 +349,32 @@ fn messages_of_a_rank_are_received_in_the_order_of_sending() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn simulated_time_has_an_end() {
+    let longest = Operation::Compute { time: Picos::LATEST };
+    let mut machine = machine(vec![vec![longest, Operation::Compute { time: Picos(1) }]]);
+    let error = machine.run(|_, _| true).unwrap_err().message;
+    assert!(
+        error.starts_with(
+            "simulation: time: the next thing happens 53 days after the beginning; accepted are"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn storage_needs_groups_that_hold_burst_buffers_or_nodes_that_store() {
+    let run = |arrangement| {
+        let storage = Storage::paper(arrangement);
+        let settings = Settings { topology: Torus::new(&[8], 1).unwrap().into(), storage, ..settings() };
+        let program = || Box::new([Operation::write(1)].into_iter()) as Program;
+        Machine::new(settings, vec![(vec![7], vec![program()])]).unwrap().run(|_, _| true)
+    };
+    for arrangement in [Arrangement::ComputeSide, Arrangement::StorageSide] {
+        let error = run(arrangement).unwrap_err().message;
+        assert!(error.contains("no group of this machine has room for a burst buffer"), "{error}");
+    }
+    run(Arrangement::NodeLocal).unwrap();
 }

@@ -73,15 +73,17 @@ impl Partition {
                     application,
                     rank,
                     Request { object: file.into(), offset: 0, bytes: 0, writes: false },
-                )
+                )?
             }
             Operation::Write { bytes: 0, .. } | Operation::Read { bytes: 0, .. } => Waits::Nothing,
             Operation::Write { file, at, bytes } => {
-                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: true })
+                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: true })?
             }
-            Operation::Read { file, at, bytes } => {
-                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: false })
-            }
+            Operation::Read { file, at, bytes } => self.ask(
+                application,
+                rank,
+                Request { object: file.into(), offset: at, bytes, writes: false },
+            )?,
         })
     }
 
