@@ -1,6 +1,7 @@
 //! What the parts of a network are like: bandwidths, delays, buffers, sizes.
 
 use super::routing::{Detour, Routing};
+use crate::engine::random::{self, Purpose};
 use crate::engine::Picos;
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -98,6 +99,12 @@ impl Parameters {
             global: cable(paper.global, 300.0),
             ..paper
         }
+    }
+
+    /// What a message needs of a terminal's node for one purpose.
+    pub fn draw_dither(&self, seed: u64, purpose: Purpose, terminal: u32, count: u64) -> Picos {
+        let (least, most) = self.dither;
+        random::between(random::bits(seed, purpose, u64::from(terminal), count), least, most)
     }
 
     /// # Errors
