@@ -120,10 +120,10 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
         columns: dict[str, Any] = {column: [ranks[column][place] for place in mine] for column in _OF_RANKS}
         latency = _distribution(application.pop("message_latency"))
         applications.append(Application(**application, **columns, message_latency=latency))
-    latency, timeline = _distribution(told.pop("packet_latency")), Timeline(**told.pop("timeline"))
+    latency, timeline = told.pop("packet_latency"), Timeline(**told.pop("timeline"))
     return Outcome(
         **told,
-        packet_latency=latency,
+        packet_latency=None if latency is None else _distribution(latency),
         timeline=timeline,
         links=[Link(**link) for link in links],
         applications=applications,
