@@ -391,9 +391,9 @@ impl Checker {
                 }
             }
             Kind::Unary(_, of) => self.expression(of),
-            Kind::Binary(_, left, right) => {
-                self.expression(left);
-                self.expression(right);
+            Kind::Chain(first, rest) => {
+                self.expression(first);
+                rest.iter_mut().for_each(|(_, operand)| self.expression(operand));
             }
             Kind::Choice(condition, yes, no) => {
                 self.condition(condition);
