@@ -582,6 +582,7 @@ fn nesting_has_a_limit() {
 fn what_is_long_is_not_deep() {
     let many = 200_000;
     let long = |operand: &str, operator: &str| vec![operand; many].join(operator);
+    let groups: Vec<_> = (0..2000).map(|one| format!("g{} be task group g{one}", one + 1)).collect();
     for (text, expected) in [
         (format!("task 0 computes for {} nanoseconds", long("1", "+")), format!("compute:{many}000")),
         (format!("task 0 computes for {} nanoseconds", long("1", " * ")), "compute:1000".into()),
@@ -589,6 +590,13 @@ fn what_is_long_is_not_deep() {
         (format!("task 0 outputs {} + real(1)", long("1", " - ")), String::new()),
         (format!("if {} then all tasks synchronize", long("1 = 2", " \\/ ")), String::new()),
         (format!("if {} then task 0 reads 1", long("1 < 2", " /\\ ")), "read:0@0:1".into()),
+        (
+            format!(
+                "let g0 be tasks t such that t = 0 and {} while task group g2000 reads 1",
+                groups.join(" and ")
+            ),
+            "read:0@0:1".into(),
+        ),
         (long("task 0 reads 0", " then "), vec!["read:0@0:0"; many].join(" ")),
         (format!("let {} while task 0 reads x", long("x be 1", " and ")), "read:0@0:1".into()),
     ] {
