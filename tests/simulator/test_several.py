@@ -12,8 +12,10 @@ from command_line import thalweg
 from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
 from thalweg.report.run_labels import told_apart
 from thalweg.report.simulated import interference, write_simulated
+from thalweg.report.simulated_charts import Heat, link_map
 from thalweg.report.topology_layout import Layout
 from thalweg.simulator import Scenario, simulate
+from thalweg.simulator.outcome import Link
 from thalweg.simulator.recorded import Run, load, save
 from thalweg.simulator.several import combinations, simulate_all
 
@@ -273,3 +275,14 @@ def test_the_benchmark_tells_events_packets_and_the_limit(tmp_path):
     ]
     assert (one["scenario"], one["packets"], one["events"]) == ("small", 2112, two["events"])
     assert told["limits"]["queue_events_per_cpu_s"] > 0
+
+
+def test_of_many_links_those_with_most_are_drawn():
+    pairs = [(a, b) for a in range(150) for b in range(a)]
+    links = [Link(a, b, "local", [number], 0.0) for number, (a, b) in enumerate(pairs)]
+    traffic = Heat.of(np.arange(len(pairs)) / 1e6)
+    figure = link_map(links, Layout.of({}, 150), traffic, Heat.of(np.zeros(1)))
+    drawn = sum(len(line.x) // 3 for line in figure.data if line.mode == "lines" and line.xaxis == "x")
+    assert drawn == 6000 < len(pairs)
+    assert figure.layout.annotations[0].text == "traffic / MB, those 6,000 of 11,175 links with most"
+    assert figure.data[0].name != "0", "links without traffic are left out first"

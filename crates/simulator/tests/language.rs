@@ -278,6 +278,13 @@ const WRONG: &[(&str, usize, usize, &str, &str)] = &[
     ),
     ("for 3 all tasks synchronize", 1, 7, "all", "`repetitions`"),
     ("for 3 repetitions {\n  all tasks synchronize\n", 3, 1, "", "expected `then` or `}`"),
+    (
+        "for 3 repetitions {\n  for 2 repetitions {all tasks synchronize}\n",
+        3,
+        1,
+        "",
+        "the block began at wrong.ncptl:1:19",
+    ),
     ("for each x {1, 2} all tasks synchronize", 1, 12, "{", "expected `in`"),
     ("for each x in {1, 2, ...} all tasks synchronize", 1, 25, "}", "expected `,`"),
     (
@@ -568,5 +575,32 @@ fn nesting_has_a_limit() {
         format!("if {}1=1{} then {{}}", "(".repeat(5000), ")".repeat(5000)),
     ] {
         assert!(Program::parse("deep", &text).unwrap_err().message.contains("levels within each other"));
+    }
+}
+
+#[test]
+fn what_is_long_is_not_deep() {
+    let many = 200_000;
+    let long = |operand: &str, operator: &str| vec![operand; many].join(operator);
+    let groups: Vec<_> = (0..2000).map(|one| format!("g{} be task group g{one}", one + 1)).collect();
+    for (text, expected) in [
+        (format!("task 0 computes for {} nanoseconds", long("1", "+")), format!("compute:{many}000")),
+        (format!("task 0 computes for {} nanoseconds", long("1", " * ")), "compute:1000".into()),
+        (format!("task 0 computes for {} nanoseconds", long("3", " | ")), "compute:3000".into()),
+        (format!("task 0 outputs {} + real(1)", long("1", " - ")), String::new()),
+        (format!("if {} then all tasks synchronize", long("1 = 2", " \\/ ")), String::new()),
+        (format!("if {} then task 0 reads 1", long("1 < 2", " /\\ ")), "read:0@0:1".into()),
+        (
+            format!(
+                "let g0 be tasks t such that t = 0 and {} while task group g2000 reads 1",
+                groups.join(" and ")
+            ),
+            "read:0@0:1".into(),
+        ),
+        (long("task 0 reads 0", " then "), vec!["read:0@0:0"; many].join(" ")),
+        (format!("let {} while task 0 reads x", long("x be 1", " and ")), "read:0@0:1".into()),
+    ] {
+        let (begin, _) = text.split_at(60);
+        assert!(words(&bound(&text, 1), 0) == expected, "{begin}");
     }
 }

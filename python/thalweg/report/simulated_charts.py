@@ -26,6 +26,8 @@ _DECADES_LEAST = 0.7
 _HEAT = ("#dfe6ee", "#b9d3ea", "#86b6dc", "#f2d16b", "#eb9b3c", "#d1611f", "#a3201b")
 #: The least and the most that a colour stands for, times what the one before does.
 _STEP_LEAST, _STEP_MOST = 1.15, 3.0
+#: Links and routers that are drawn at most: those with most, so that a page of any machine can be opened.
+_DRAWN_MOST = 6000
 
 
 @dataclass(frozen=True)
@@ -180,19 +182,23 @@ def busiest(links: Sequence[Link]) -> dict[tuple[int, int], tuple[float, float]]
 def link_map(links: Sequence[Link], layout: Layout, traffic: Heat, saturation: Heat) -> Figure:
     """Links between routers on their topology, coloured by traffic and by saturation, one beside the other.
 
-    Both directions of a link are one line, with what the busier one has.
+    Both directions of a link are one line, with what the busier one has. Of many links those with most are drawn.
     """
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(cols=2, subplot_titles=["traffic / MB", "saturation / ms"], horizontal_spacing=0.04)
-    dress(figure, "", "")
     pairs = busiest(links)
     ends = np.array(list(pairs), dtype=int).reshape(-1, 2)
     found = np.array(list(pairs.values())).reshape(-1, 2)
+    most = f", those {_DRAWN_MOST:,} of {len(ends):,} links with most" if len(ends) > _DRAWN_MOST else ""
+    figure = make_subplots(
+        cols=2, subplot_titles=[f"traffic / MB{most}", f"saturation / ms{most}"], horizontal_spacing=0.04
+    )
+    dress(figure, "", "")
     for column, heat in enumerate((traffic, saturation)):
-        shade = heat.shades(found[:, column])
+        drawn = np.argsort(-found[:, column], kind="stable")[:_DRAWN_MOST]
+        shade = heat.shades(found[drawn, column])
         for level, colour in enumerate(_HEAT):
-            some = ends[shade == level]
+            some = ends[drawn[shade == level]]
             if not len(some):
                 continue
             lines = layout.lines(some).round(4)
@@ -207,12 +213,15 @@ def link_map(links: Sequence[Link], layout: Layout, traffic: Heat, saturation: H
                 row=1,
                 col=column + 1,
             )
+        sent = _of_routers(links, len(layout.points), column)
+        shown = np.argsort(-sent, kind="stable")[:_DRAWN_MOST]
+        unit = "ms of saturation on links" if column else "MB sent on links"
         figure.add_scatter(
-            x=layout.points[:, 0],
-            y=layout.points[:, 1],
+            x=layout.points[shown, 0].round(4),
+            y=layout.points[shown, 1].round(4),
             mode="markers",
             marker={"size": 3.5, "color": "#1d2733"},
-            text=_of_routers(links, len(layout.points), column),
+            text=[f"router {number}: {sent[number]:.4g} {unit} to routers" for number in shown],
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,
             row=1,
@@ -234,11 +243,10 @@ def link_map(links: Sequence[Link], layout: Layout, traffic: Heat, saturation: H
     return figure
 
 
-def _of_routers(links: Sequence[Link], count: int, column: int) -> list[str]:
-    """What goes out of each router, in words."""
+def _of_routers(links: Sequence[Link], count: int, column: int) -> Values:
+    """What goes out of each router: MB, or ms of saturation."""
     found = np.zeros(count)
     for link in links:
         if link.kind != "terminal" and link.source < count:
             found[link.source] += link.saturated_s * 1e3 if column else link.bytes / 1e6
-    unit = "ms of saturation on links" if column else "MB sent on links"
-    return [f"router {number}: {value:.4g} {unit} to routers" for number, value in enumerate(found)]
+    return found

@@ -125,12 +125,13 @@ pub fn place(
 mod tests {
     use super::*;
     use crate::network::topology::Dragonfly;
+    use crate::storage::Arrangement;
 
     fn placed(wishes: &[(u32, Nodes)]) -> Result<Vec<Vec<u32>>> {
         let topology = Dragonfly::new(5, 4, 2, 1).unwrap().into();
         let wishes: Vec<_> =
             wishes.iter().map(|(ranks, nodes)| ("it".to_owned(), *ranks, nodes.clone())).collect();
-        place(&wishes, &Layout::of(&topology), &topology, 7)
+        place(&wishes, &Layout::of(&topology, Arrangement::ComputeSide), &topology, 7)
     }
 
     #[test]

@@ -227,7 +227,12 @@ impl Checker {
                 "expected `all tasks`, or `tasks t such that …`",
             ));
         }
-        let group = Group { name: name.text.clone(), tasks: tasks.clone(), scope: self.scope.clone() };
+        let (tasks_there, scope) = match self.group_of(tasks) {
+            // What another group's tasks are is looked up once, however many take them from each other.
+            Some(other) => (other.tasks.clone(), other.scope.clone()),
+            None => (tasks.clone(), self.scope.clone()),
+        };
+        let group = Group { name: name.text.clone(), tasks: tasks_there, scope };
         self.random = false;
         self.scoped(|checker| checker.tasks(tasks));
         if self.random {
@@ -238,6 +243,12 @@ impl Checker {
             ));
         }
         self.groups.push(group);
+    }
+
+    /// The group that tasks are, if it is there.
+    fn group_of(&self, tasks: &Tasks) -> Option<&Group> {
+        let Tasks::Group(name) = tasks else { return None };
+        self.groups.iter().rev().find(|group| group.name == name.text)
     }
 
     /// The tasks of a group, with a variable of their own, as they would be where the group got its name.
@@ -391,9 +402,9 @@ impl Checker {
                 }
             }
             Kind::Unary(_, of) => self.expression(of),
-            Kind::Binary(_, left, right) => {
-                self.expression(left);
-                self.expression(right);
+            Kind::Chain(first, rest) => {
+                self.expression(first);
+                rest.iter_mut().for_each(|(_, operand)| self.expression(operand));
             }
             Kind::Choice(condition, yes, no) => {
                 self.condition(condition);

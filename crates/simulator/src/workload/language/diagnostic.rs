@@ -15,12 +15,14 @@ pub struct Diagnostic {
     pub label: String,
     /// What may have been meant.
     pub help: Option<String>,
+    /// Where the block began that is not closed here.
+    pub opened: Option<Span>,
 }
 
 impl Diagnostic {
     /// A finding without help.
     pub fn new(span: Span, message: impl Into<String>, label: impl Into<String>) -> Diagnostic {
-        Diagnostic { message: message.into(), span, label: label.into(), help: None }
+        Diagnostic { message: message.into(), span, label: label.into(), help: None, opened: None }
     }
 
     /// The same with help, if there is some.
@@ -42,6 +44,10 @@ impl Diagnostic {
         let _ = writeln!(shown, "{:margin$} |", "");
         let _ = writeln!(shown, "{line} | {text}");
         let _ = write!(shown, "{:margin$} | {pad}{} {}", "", "^".repeat(carets), self.label);
+        if let Some(opened) = self.opened {
+            let (line, column) = source.place(opened.start);
+            let _ = write!(shown, "\n{:margin$} = the block began at {}:{line}:{column}", "", source.name);
+        }
         if let Some(help) = &self.help {
             let _ = write!(shown, "\n{:margin$} = help: {help}", "");
         }

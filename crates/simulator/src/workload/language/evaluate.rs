@@ -54,10 +54,7 @@ impl Values {
                     Unary::Not => Ok(!of),
                 }
             }
-            Kind::Binary(operator, left, right) => {
-                let (left, right_span) = (self.integer(left)?, right.span);
-                operation(*operator, left, self.integer(right)?, span, right_span)
-            }
+            Kind::Chain(first, rest) => self.whole_chain(first, rest),
             Kind::Choice(condition, yes, no) => self.integer(if self.holds(condition)? { yes } else { no }),
             Kind::Call(Function::Real, arguments) => functions::whole(self.real(&arguments[0])?, span),
             Kind::Call(function, arguments) => functions::call(self, *function, arguments, span),
@@ -72,17 +69,25 @@ impl Values {
             Kind::Unary(Unary::Minus, of) => Ok(-self.real(of)?),
             Kind::Unary(Unary::Plus, of) => self.real(of),
             Kind::Choice(condition, yes, no) => self.real(if self.holds(condition)? { yes } else { no }),
-            Kind::Binary(operator, left, right) => {
-                let both = |of: fn(f64, f64) -> f64| Ok(of(self.real(left)?, self.real(right)?));
-                match operator {
-                    Binary::Add => both(|a, b| a + b),
-                    Binary::Subtract => both(|a, b| a - b),
-                    Binary::Multiply => both(|a, b| a * b),
-                    Binary::Power => both(f64::powf),
-                    // What was measured may be nothing: a rate is then infinite.
-                    Binary::Divide => both(|a, b| a / b),
-                    _ => self.integer(expression).map(|value| value as f64),
+            Kind::Chain(first, rest) => {
+                // Up to the last operator that takes whole numbers alone, all are whole.
+                let whole =
+                    rest.iter().rposition(|(operator, _)| operator.is_whole()).map_or(0, |last| last + 1);
+                let (before, rest) = rest.split_at(whole);
+                let mut value =
+                    if whole == 0 { self.real(first)? } else { self.whole_chain(first, before)? as f64 };
+                for (operator, operand) in rest {
+                    let operand = self.real(operand)?;
+                    match operator {
+                        Binary::Add => value += operand,
+                        Binary::Subtract => value -= operand,
+                        Binary::Multiply => value *= operand,
+                        Binary::Power => value = value.powf(operand),
+                        // What was measured may be nothing: a rate is then infinite.
+                        _ => value /= operand,
+                    }
                 }
+                Ok(value)
             }
             Kind::Call(function, arguments) => match functions::real(*function) {
                 Some(function) => Ok(function(self.real(&arguments[0])?)),
@@ -93,6 +98,13 @@ impl Values {
             },
             _ => self.integer(expression).map(|value| value as f64),
         }
+    }
+
+    fn whole_chain(&self, first: &Expression, rest: &[(Binary, Expression)]) -> Outcome<i64> {
+        rest.iter().try_fold(self.integer(first)?, |left, (operator, operand)| {
+            let span = first.span.to(operand.span);
+            operation(*operator, left, self.integer(operand)?, span, operand.span)
+        })
     }
 
     fn counter(&self, counter: Counter) -> f64 {

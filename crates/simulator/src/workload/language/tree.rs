@@ -249,7 +249,8 @@ pub enum Kind {
     /// The task that does it.
     MyTask,
     Unary(Unary, Box<Expression>),
-    Binary(Binary, Box<Expression>, Box<Expression>),
+    /// Operators with their right sides, worked out from left to right. A long one is not deep: no sum exhausts the stack.
+    Chain(Box<Expression>, Vec<(Binary, Expression)>),
     Choice(Box<Condition>, Box<Expression>, Box<Expression>),
     Call(Function, Vec<Expression>),
     /// Dimensions, each with whether it is closed to a ring; a task; offsets, an axis, or another task.
@@ -276,6 +277,14 @@ pub enum Binary {
     And,
     Or,
     Xor,
+}
+
+impl Binary {
+    /// Whether it takes and gives whole numbers alone.
+    pub fn is_whole(self) -> bool {
+        use Binary::{Add, Divide, Multiply, Power, Subtract};
+        !matches!(self, Add | Subtract | Multiply | Divide | Power)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,37 +47,42 @@ impl Parser {
     }
 
     fn sum(&mut self) -> Parsed<Expression> {
-        let mut left = self.product()?;
-        loop {
-            let operator = match self.token() {
-                Token::Symbol(met) => {
-                    SUMS.iter().find(|(symbol, _)| symbol == met).map(|(_, operator)| *operator)
-                }
-                Token::Reserved("xor") => Some(Binary::Xor),
-                _ => None,
-            };
-            let Some(operator) = operator else { return Ok(left) };
-            self.advance();
-            left = joined(operator, left, self.product()?);
-        }
+        let operator = |parser: &Self| match parser.token() {
+            Token::Symbol(met) => {
+                SUMS.iter().find(|(symbol, _)| symbol == met).map(|(_, operator)| *operator)
+            }
+            Token::Reserved("xor") => Some(Binary::Xor),
+            _ => None,
+        };
+        self.chain(operator, Self::product)
     }
 
     fn product(&mut self) -> Parsed<Expression> {
-        let mut left = self.unary()?;
-        loop {
-            let operator = match self.token() {
-                // `3*,` in the dimensions of a mesh makes a ring of it.
-                Token::Symbol("*") if matches!(self.ahead(1), Token::Symbol("," | ")")) => None,
-                Token::Symbol(met) => {
-                    PRODUCTS.iter().find(|(symbol, _)| symbol == met).map(|(_, operator)| *operator)
-                }
-                Token::Reserved("mod") => Some(Binary::Modulo),
-                _ => None,
-            };
-            let Some(operator) = operator else { return Ok(left) };
+        let operator = |parser: &Self| match parser.token() {
+            // `3*,` in the dimensions of a mesh makes a ring of it.
+            Token::Symbol("*") if matches!(parser.ahead(1), Token::Symbol("," | ")")) => None,
+            Token::Symbol(met) => {
+                PRODUCTS.iter().find(|(symbol, _)| symbol == met).map(|(_, operator)| *operator)
+            }
+            Token::Reserved("mod") => Some(Binary::Modulo),
+            _ => None,
+        };
+        self.chain(operator, Self::unary)
+    }
+
+    /// Operands with an operator at hand between them.
+    fn chain(
+        &mut self,
+        operator: impl Fn(&Self) -> Option<Binary>,
+        operand: fn(&mut Self) -> Parsed<Expression>,
+    ) -> Parsed<Expression> {
+        let first = operand(self)?;
+        let mut rest = Vec::new();
+        while let Some(operator) = operator(self) {
             self.advance();
-            left = joined(operator, left, self.unary()?);
+            rest.push((operator, operand(self)?));
         }
+        Ok(joined(first, rest))
     }
 
     fn unary(&mut self) -> Parsed<Expression> {
@@ -101,7 +106,7 @@ impl Parser {
         }
         self.advance();
         let exponent = self.deeper(Self::unary)?;
-        Ok(joined(Binary::Power, base, exponent))
+        Ok(joined(base, vec![(Binary::Power, exponent)]))
     }
 
     fn primary(&mut self) -> Parsed<Expression> {
@@ -301,7 +306,8 @@ impl Parser {
     }
 }
 
-fn joined(operator: Binary, left: Expression, right: Expression) -> Expression {
-    let span = left.span.to(right.span);
-    Expression { kind: Kind::Binary(operator, Box::new(left), Box::new(right)), span }
+fn joined(first: Expression, rest: Vec<(Binary, Expression)>) -> Expression {
+    let Some((_, last)) = rest.last() else { return first };
+    let span = first.span.to(last.span);
+    Expression { kind: Kind::Chain(Box::new(first), rest), span }
 }

@@ -63,13 +63,10 @@ impl Parser {
             let otherwise = if self.word("otherwise") { Some(self.statement()?) } else { None };
             Statement::If { condition, then, otherwise }
         } else if self.symbol("{") {
-            if self.symbol("}") {
-                Statement::Block(Vec::new())
-            } else {
-                let statements = self.sequence()?;
-                self.must_symbol("}")?;
-                Statement::Block(statements)
-            }
+            let opened = self.before();
+            let statements = if self.sees_symbol("}") { Vec::new() } else { self.sequence()? };
+            self.must_symbol("}").map_err(|found| Diagnostic { opened: Some(opened), ..found })?;
+            Statement::Block(statements)
         } else if self.words(&["assert", "that"])? {
             let (claim, span) = self.text("what is asserted")?;
             self.must("with")?;
@@ -213,6 +210,6 @@ fn stepped(
 ) -> crate::workload::language::tree::Expression {
     use crate::workload::language::tree::{Binary, Expression, Kind};
     let span = expression.span;
-    let step = Box::new(Expression { kind: Kind::Number(step), span });
-    Expression { kind: Kind::Binary(Binary::Add, Box::new(expression), step), span }
+    let step = Expression { kind: Kind::Number(step), span };
+    Expression { kind: Kind::Chain(Box::new(expression), vec![(Binary::Add, step)]), span }
 }
