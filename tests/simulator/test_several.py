@@ -254,6 +254,24 @@ def test_commands_write_folders_and_pages(tmp_path):
         assert refused.returncode != 0 and message in refused.stderr
 
 
+def test_prints_say_which_runs_are_flows_and_whose_latencies_they_have(tmp_path):
+    (tmp_path / "store.toml").write_text('fidelity = "flow"\n[[application]]\nname = "checkpoint"\n')
+    one = thalweg("sim", "run", "store.toml", cwd=tmp_path)
+    assert one.returncode == 0, one.stderr
+    assert one.stdout.startswith("store (fidelity: flow)")
+    assert "checkpoint: sends no messages; its latency is that of transfers to and from storage" in one.stdout
+    (tmp_path / "uniform.toml").write_text(
+        '[synthetic]\npattern = "shift"\nmessage_bytes = "4KiB"\nmean_gap_ns = 2000\nmessages = 2\n'
+    )
+    both = thalweg("sim", "sweep", "uniform.toml", "--set", "fidelity=packet,flow", "--json", "-", cwd=tmp_path)
+    assert both.returncode == 0, both.stderr
+    latency = {
+        row["scenario"]: row["value"] for row in json.loads(both.stdout)["rows"] if row["quantity"] == "latency_us_max"
+    }
+    assert latency["uniform,fidelity=flow"] is None and latency["uniform,fidelity=packet"] > 0
+    assert "fidelity" in both.stderr
+
+
 def test_the_benchmark_tells_events_packets_and_the_limit(tmp_path):
     (tmp_path / "small.toml").write_text(
         '[synthetic]\npattern = "shift"\nmessage_bytes = "4KiB"\nmean_gap_ns = 2000\nmessages = 2\n'
