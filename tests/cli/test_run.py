@@ -35,7 +35,7 @@ def test_a_run_prints_its_tables_and_writes_its_rows(tmp_path: Path) -> None:
         "Table 3",
         "median ms",
         "paper, original",
-        "10108",
+        "10,108",
         "out/report.html",
         "out/timeline.json",
     ):
