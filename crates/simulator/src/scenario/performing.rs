@@ -6,7 +6,7 @@ use super::rank::Waits;
 use crate::mpi::collectives::{schedule, Part};
 use crate::mpi::{Arrived, Posted, Protocol, HANDSHAKE_BYTES};
 use crate::storage::{Arrangement, Request, Storage};
-use crate::workload::operation::{Operation, Tag};
+use crate::workload::operation::{Operation, Tag, MOST_BYTES};
 use thalweg_foundation::{Error, Kind, Result};
 
 impl Partition {
@@ -33,6 +33,14 @@ impl Partition {
     /// Begins an operation; what the rank has to wait for.
     fn perform(&mut self, application: usize, rank: usize, operation: Operation) -> Result<Waits> {
         let ranks = self.applications[application].ranks.len() as u32;
+        let (kind, bytes) = operation.kind();
+        if bytes > MOST_BYTES {
+            let detail = format!(
+                "rank {rank} of application {application} has a {kind} of {bytes} bytes; accepted are up to {MOST_BYTES} \
+                 (1 TiB) at once"
+            );
+            return Err(Error::new(Kind::Invalid, "simulation", detail));
+        }
         let state = &mut self.applications[application].ranks[rank];
         Ok(match operation {
             Operation::Send { to, bytes, tag } => {
