@@ -452,8 +452,8 @@ def test_files_that_are_not_a_runs_are_refused(
         (
             [("trainer", "read", 1, 2, "a", 10), ("solver", "write", 3, 4, "a", 10)],
             1.0,
-            r"a read of 'a' by rank 0 of trainer ended 0.002000000 s after the start, but rank 0 of solver was the first "
-            r"to write it, and began at 0.003000000 s; expected reads after their writes, by one clock",
+            r"a read of 'a' by rank 0 of trainer ended 0.002000000 s after the start, but rank 0 of solver was the "
+            r"first to write it, and began at 0.003000000 s; expected reads after their writes, by one clock",
         ),
         (
             [("trainer", "train", 0, 2e6, "", 0), ("solver", "write", 3, 4, "a", 10)],
