@@ -14,6 +14,7 @@ from thalweg.errors import ConfigError, MissingLibraryError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     Model = TypeVar("Model", bound=BaseModel)
@@ -131,13 +132,18 @@ def _is_tag(part: str) -> bool:
 
 
 def _accepted(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    fields = model.model_fields
+    fields = _by_key(model)
     for part in location[:-1]:
         if isinstance(part, str) and part in fields:
             inner = _inner_model(fields[part].annotation)
             if inner is not None:
-                fields = inner.model_fields
-    return [field.alias or name for name, field in fields.items()]
+                fields = _by_key(inner)
+    return list(fields)
+
+
+def _by_key(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """A model's fields by the keys under which they are given."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _inner_model(annotation: Any) -> type[BaseModel] | None:

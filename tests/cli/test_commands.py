@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from command_line import thalweg
 from invented_run import make_run, make_sweep
 from thalweg.cli.examination import mpi_version
+from thalweg.cli.output import text
 
 COMMANDS = ["demo", "compare", "report", "serve", "doctor", "bench transport", "run"]
 
@@ -160,6 +162,24 @@ def test_piped_output_has_no_colours_and_no_progress() -> None:
     done = thalweg("doctor")
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (55_630.4, "55,630"),
+        (-12_345.6, "-12,346"),
+        (0.000123456, "0.0001235"),
+        (4_777_642_752, "4,777,642,752"),
+        (9_999, "9999"),
+        (9_999.6, "10,000"),
+        (math.inf, "–"),
+        (None, "–"),
+        (True, "yes"),
+    ],
+)
+def test_numbers_of_tables_are_read_by_people(value: object, shown: str) -> None:
+    assert text(value) == shown
 
 
 def test_report_and_compare_write_pages_and_rows(tmp_path: Path) -> None:

@@ -7,13 +7,17 @@ import json
 import os
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from command_line import thalweg
 from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError, ThalwegError
+from thalweg.report.run_labels import told_apart
 from thalweg.report.simulated import interference, write_simulated
-from thalweg.report.topology_layout import positions
+from thalweg.report.simulated_charts import Heat, link_map
+from thalweg.report.topology_layout import Layout
 from thalweg.simulator import Scenario, simulate
+from thalweg.simulator.outcome import Link
 from thalweg.simulator.recorded import Run, load, save
 from thalweg.simulator.several import combinations, listed, simulate_all
 
@@ -38,9 +42,16 @@ def together():
     return ran("together", {"application": [MILC, OTHER]})
 
 
-def test_a_run_is_the_same_when_it_comes_from_its_folder(together, tmp_path):
-    found = load(save(together, tmp_path / "run"))
-    assert found == together
+@pytest.fixture(scope="module")
+def flows():
+    return ran("flows", {"fidelity": "flow", **UNIFORM})
+
+
+@pytest.mark.parametrize("kind", ["together", "flows"])
+def test_a_run_is_the_same_when_it_comes_from_its_folder(kind, request, tmp_path):
+    run = request.getfixturevalue(kind)
+    found = load(save(run, tmp_path / "run"))
+    assert found == run
     assert Scenario.load(found.scenario).network.routing == "minimal"
 
 
@@ -150,15 +161,96 @@ def test_the_page_has_all_charts(alone, together, tmp_path):
     assert "I/O time of its ranks" not in page, "nobody did any"
 
 
+def test_a_page_shows_no_frame_for_what_is_not_there(flows, tmp_path):
+    flat = {**UNIFORM, "network": {"topology": "single-switch", "nodes": 6}}
+    tree = {**UNIFORM, "network": {"topology": "fat-tree", "down": [4, 2, 2], "up": [2, 2]}}
+    page = write_simulated([flows, ran("flat", flat)], tmp_path / "page.html").read_text()
+    assert "fidelity: flow, packet" in page
+    assert "Packet latency" in page and "flows: links on the topology" in page
+    assert "flat: links on the topology" not in page, "one router has no links to others"
+    alone = write_simulated([flows], tmp_path / "flows.html").read_text()
+    assert "Packet latency" not in alone and "fidelity: flow" in alone
+    for content, absent in ((flat, ("local", "global")), (tree, ())):
+        page = write_simulated([ran("run", content)], tmp_path / "run.html").read_text()
+        for kind in ("local", "global"):
+            assert (f"Traffic of {kind} links" in page) == (kind not in absent)
+
+
+def test_latencies_say_whose_they_are(tmp_path):
+    checkpoint = {"application": [{"name": "checkpoint"}], "fidelity": "flow"}
+    page = write_simulated([ran("stores", checkpoint)], tmp_path / "page.html").read_text()
+    assert "checkpoint: latency of transfers to and from storage" in page
+    assert "checkpoint: message latency" not in page
+
+
 @pytest.mark.parametrize(
-    ("network", "routers", "extent"),
-    [({}, 264, 2.0), ({"topology": "torus", "extents": [3, 4]}, 12, 3.0), ({"topology": "fat-tree"}, 20, 2.0)],
+    ("names", "what", "labels"),
+    [
+        (["a,seed=1,routing=par", "a,seed=2,routing=par"], "seed", ["1", "2"]),
+        (["a,seed=1", "b,seed=2"], "seed", ["a, 1", "b, 2"]),
+        (["a,seed=1", "a,routing=par"], "", ["a,seed=1", "a,routing=par"]),
+        (["a", "a,seed=1"], "", ["a", "a,seed=1"]),
+        (["a,seed=1"], "", ["a,seed=1"]),
+    ],
 )
-def test_routers_stand_apart(network, routers, extent):
-    points = positions(network, routers)
+def test_labels_say_what_tells_runs_apart(names, what, labels):
+    assert told_apart(names) == (what, labels)
+
+
+TREE = {"topology": "fat-tree", "down": [4, 2, 3], "up": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("network", "routers"),
+    [
+        ({}, 264),
+        ({"groups": 1, "routers": 4, "nodes": 1, "global_links": 0}, 4),
+        ({"topology": "torus", "extents": [3, 4]}, 12),
+        ({"topology": "torus", "extents": [1, 9]}, 9),
+        ({"topology": "torus", "extents": [2, 24]}, 48),
+        ({"topology": "torus", "extents": [3, 4, 5, 3]}, 180),
+        (TREE, 6 + 3 * 2 + 6),
+        ({"topology": "k-ary-tree", "arity": 3, "levels": 3}, 27),
+    ],
+    ids=str,
+)
+def test_routers_stand_apart_in_no_strip(network, routers):
+    points = Layout.of(network, routers).points
     assert points.shape == (routers, 2)
     assert len({tuple(point) for point in points.round(6)}) == routers
-    assert (points.max(axis=0) - points.min(axis=0)).max() == pytest.approx(extent, rel=0.2)
+    width, height = points.max(axis=0) - points.min(axis=0)
+    assert max(width, height) < 2.5 * min(width, height)
+
+
+def test_levels_of_a_tree_are_rows_and_its_links_join_neighbouring_ones():
+    outcome = ran("tree", {**UNIFORM, "network": TREE}).outcome
+    points = Layout.of(TREE, 18).points
+    heights = sorted({*points[:, 1].round(6)})
+    assert [int((points[:, 1].round(6) == height).sum()) for height in heights] == [6, 6, 6]
+    for link in outcome.links:
+        if link.kind != "terminal":
+            up, down = sorted((points[link.source, 1], points[link.target, 1]), reverse=True)
+            assert up - down == pytest.approx(heights[1])
+
+
+def test_what_closes_a_ring_leads_out_of_the_grid():
+    network = {"topology": "torus", "extents": [4, 3], "nodes": 1}
+    layout = Layout.of(network, 12)
+    outcome = ran("torus", {**UNIFORM, "network": network}).outcome
+    pairs = {tuple(sorted((link.source, link.target))) for link in outcome.links if link.kind == "local"}
+    ends = np.array(sorted(pairs))
+    pieces = layout.lines(ends).reshape(-1, 6, 2)
+    cell = layout.points[5] - layout.points[0]
+    for (a, b), piece in zip(ends, pieces, strict=True):
+        if np.isnan(piece[3, 0]):
+            np.testing.assert_allclose(piece[:2], layout.points[[a, b]])
+            assert np.abs((piece[1] - piece[0]) / cell).sum() == pytest.approx(1)
+        else:
+            outside = piece[[1, 4]]
+            assert (
+                (outside < layout.points.min(axis=0)).any(axis=1) | (outside > layout.points.max(axis=0)).any(axis=1)
+            ).all()
+    assert np.isnan(pieces[:, 3, 0]).sum() == 3 * 3 + 4 * 2, "all but one link of each ring are straight"
 
 
 def test_commands_write_folders_and_pages(tmp_path):
@@ -224,3 +316,14 @@ def test_the_benchmark_tells_events_packets_and_the_limit(tmp_path):
     ]
     assert (one["scenario"], one["packets"], one["events"]) == ("small", 2112, two["events"])
     assert told["limits"]["queue_events_per_cpu_s"] > 0
+
+
+def test_of_many_links_those_with_most_are_drawn():
+    pairs = [(a, b) for a in range(150) for b in range(a)]
+    links = [Link(a, b, "local", [number], 0.0) for number, (a, b) in enumerate(pairs)]
+    traffic = Heat.of(np.arange(len(pairs)) / 1e6)
+    figure = link_map(links, Layout.of({}, 150), traffic, Heat.of(np.zeros(1)))
+    drawn = sum(len(line.x) // 3 for line in figure.data if line.mode == "lines" and line.xaxis == "x")
+    assert drawn == 6000 < len(pairs)
+    assert figure.layout.annotations[0].text == "traffic / MB, those 6,000 of 11,175 links with most"
+    assert figure.data[0].name != "0", "links without traffic are left out first"

@@ -63,6 +63,12 @@ def test_flows_come_close_to_packets(routing: str) -> None:
     assert flows.packets == packets.packets
     assert flows.events < packets.events / 10
     assert flows.applications[0].messages_sent == packets.applications[0].messages_sent
+    assert packets.packet_latency is not None and packets.packet_latency.count == packets.packets
+    # No packet is followed there: what only packets have is not zero but absent.
+    assert (flows.packet_latency, flows.hops_mean, flows.non_minimal_packets) == (None, None, None)
+    absent = [row["quantity"] for row in flows.rows() if row["value"] is None]
+    latency = [f"latency_us_{name}" for name in ("mean", "median", "p99", "max")]
+    assert absent == ["hops_mean", "non_minimal_packets", *latency]
     # The guide says by how much they differ; this is no more than a look at the right order.
     assert flows.applications[0].elapsed_s == pytest.approx(packets.applications[0].elapsed_s, rel=0.3)
 
@@ -137,6 +143,16 @@ def test_what_a_listener_raises_stops_the_run() -> None:
         ({"network": {"extents": [0]}}, r"network.extents: .*has 0; each must be at least 1"),
         ({"threads": 0}, r"threads: is 0"),
         ({"modell": "x"}, r"modell: unknown key; did you mean 'model'\?"),
+        (
+            {"network": {"global": {"speed": 1}}},
+            r"global.speed: unknown key; accepted are bandwidth_gib_per_s, delay_ns, credit_delay_ns, buffer_bytes",
+        ),
+        ({"network": {"globl": {}}}, r"network.globl: unknown key; did you mean 'global'\?"),
+        ({"storage": {"hdd": {"rpn": 1}}}, r"storage.hdd.rpn: unknown key; did you mean 'rpm'\?"),
+        (
+            {"storage": {"ssd": {"page_bytes": 0}}},
+            r"storage.ssd.page_bytes: is 0; should be greater than or equal to 1",
+        ),
         ({"synthetic": {**TRAFFIC, "messages": 0}}, r"synthetic.messages: is 0"),
         (
             {"synthetic": None, "application": [{"name": "milc", "nodes": "nowhere.conf"}]},
@@ -166,6 +182,22 @@ def test_nodes_that_do_not_fit_are_refused(nodes: list[int], message: str) -> No
         simulate({"application": [{"name": "checkpoint", "nodes": nodes}]})
 
 
+def test_storage_is_as_slow_as_the_numbers_of_its_devices() -> None:
+    def io_s(**storage: Any) -> float:
+        application = [{"name": "checkpoint", "placement": "round-robin-groups"}]
+        (found,) = simulate(
+            {"storage": {"arrangement": "node-local", **storage}, "application": application}
+        ).applications
+        return max(found.io_s)
+
+    # Records of whole pages one after the other: twice the time from page to page is nearly twice the time of all.
+    ssd = {"write_channel_us": 2 * 10.07}
+    assert io_s(device="ssd", ssd=ssd) == pytest.approx(2 * io_s(device="ssd"), rel=0.01)
+    assert io_s(device="hdd", hdd={"track_bytes": "1MB"}) > io_s(device="hdd")
+    with pytest.raises(InvalidError, match="rpm: this storage has no hdd; accepted are numbers of ssd"):
+        io_s(device="ssd", hdd={"rpm": 5400})
+
+
 @pytest.mark.parametrize(
     ("network", "message"),
     [
@@ -174,6 +206,11 @@ def test_nodes_that_do_not_fit_are_refused(nodes: list[int], message: str) -> No
         ({"topology": "torus", "extents": [4], "nodes": 0}, "terminals = 0; accepted are 1 to 1024"),
         ({"topology": "fat-tree", "down": [4, 4], "up": []}, "0 levels of links up for 2 levels down"),
         ({"topology": "single-switch", "nodes": 8, "routing": "par"}, 'no routing "par"; accepted are minimal'),
+        (
+            {"topology": "torus", "extents": [4], "nodes": 1, "global": {"delay_ns": 1}},
+            "no global links; it has terminal, local",
+        ),
+        ({"topology": "single-switch", "nodes": 8, "local": {"delay_ns": 1}}, "no local links; it has terminal"),
         ({"local": {"buffer_bytes": 100}}, "a local buffer of 100 bytes; it must hold 1 to 1024 packets of 4096"),
     ],
 )

@@ -40,8 +40,8 @@ pub struct Machine {
     /// Collectives and the names of their algorithms.
     collectives: Vec<(String, String)>,
     rendezvous_bytes: Option<u64>,
-    /// The names of an arrangement and of a device, where they are not the model's.
-    storage: (Option<String>, Option<String>),
+    /// The names of an arrangement and of a device, where they are not the model's, and numbers of devices by name.
+    storage: (Option<String>, Option<String>, Vec<(String, f64)>),
     seed: u64,
     threads: usize,
 }
@@ -62,12 +62,15 @@ impl Machine {
 
     fn scenario(&self, work: Work) -> thalweg::Result<Scenario> {
         let model = Model::named(&self.model)?;
+        let topology = description::topology(&self.topology, &self.shape)?;
+        let routing = Routing::named(&self.routing)?;
+        let storage = model.storage().with(self.storage.0.as_deref(), self.storage.1.as_deref())?;
         Ok(Scenario {
             fidelity: Fidelity::named(&self.fidelity)?,
-            topology: description::topology(&self.topology, &self.shape)?,
-            parameters: description::parameters(model, Routing::named(&self.routing)?, &self.changes)?,
+            parameters: description::parameters(&topology, model, routing, &self.changes)?,
+            topology,
             protocol: self.protocol(model)?,
-            storage: model.storage().with(self.storage.0.as_deref(), self.storage.1.as_deref())?,
+            storage: storage.with_numbers(&self.storage.2)?,
             seed: self.seed,
             threads: self.threads,
             work,
@@ -190,11 +193,11 @@ fn converted<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyD
     network.set_item("end_s", found.end.nanos() * 1e-9)?;
     network.set_item("events", counters.events)?;
     network.set_item("packets", counters.delivered)?;
-    network.set_item("hops_mean", counters.mean_hops())?;
-    network.set_item("non_minimal_packets", counters.non_minimal)?;
-    network.set_item("same_router_packets", counters.same_router)?;
-    network.set_item("same_group_packets", counters.same_group)?;
-    network.set_item("packet_latency", distribution(py, &counters.packet_latency)?)?;
+    let followed = found.followed();
+    network.set_item("hops_mean", followed.map(|all| all.mean_hops()))?;
+    network.set_item("non_minimal_packets", followed.map(|all| all.non_minimal))?;
+    let latency = followed.map(|all| distribution(py, &all.packet_latency)).transpose()?;
+    network.set_item("packet_latency", latency)?;
     network.set_item("threads", found.threads)?;
     network.set_item("interval_s", found.timeline.interval().nanos() * 1e-9)?;
     for (class, name) in ["terminal_bytes", "local_bytes", "global_bytes"].iter().enumerate() {

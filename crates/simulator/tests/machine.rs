@@ -273,7 +273,7 @@ fn mixed(
     arrangement: Arrangement,
     threads: usize,
 ) -> (Vec<ApplicationResult>, Findings) {
-    let nodes = Layout::of(topology).nodes();
+    let nodes = Layout::of(topology, arrangement).nodes();
     let program = |rank: u32, ranks: u32| -> Program {
         let (onward, back) = ((rank + 5) % ranks, (rank + ranks - 5) % ranks);
         let step = [
@@ -325,4 +325,56 @@ fn applications_with_storage_find_the_same_on_any_number_of_threads() {
             }
         }
     }
+}
+
+#[test]
+fn messages_of_a_rank_are_received_in_the_order_of_sending() {
+    // The small ones are ready for the network before the large one is.
+    let sizes = [8000, 8, 400_000, 16];
+    for protocol in [Protocol::artifact(), Protocol::right()] {
+        let sends =
+            (0..).zip(sizes).map(|(request, bytes)| Operation::Isend { to: 1, bytes, tag: 0, request });
+        let sender = sends.chain([Operation::WaitAll]).collect::<Vec<_>>();
+        let receive = |bytes| Operation::Recv { from: Source::Rank(0), bytes, tag: Some(0) };
+        let program = |operations: Vec<Operation>| Box::new(operations.into_iter()) as Program;
+        let run = |receiver: Vec<Operation>| {
+            let programs = vec![program(sender.clone()), program(receiver)];
+            let settings = Settings { protocol, ..settings() };
+            Machine::new(settings, vec![(vec![0, 500], programs)]).unwrap().run(|_, _| true)
+        };
+        run(sizes.map(receive).to_vec()).unwrap();
+        let error = run(vec![receive(8000), receive(7)]).unwrap_err().message;
+        assert!(
+            error.contains("rank 1 receives 7 bytes, and the message of rank 0 that it gets has 8"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn simulated_time_has_an_end() {
+    let longest = Operation::Compute { time: Picos::LATEST };
+    let mut machine = machine(vec![vec![longest, Operation::Compute { time: Picos(1) }]]);
+    let error = machine.run(|_, _| true).unwrap_err().message;
+    assert!(
+        error.starts_with(
+            "simulation: time: the next thing happens 53 days after the beginning; accepted are"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn storage_needs_groups_that_hold_burst_buffers_or_nodes_that_store() {
+    let run = |arrangement| {
+        let storage = Storage::paper(arrangement);
+        let settings = Settings { topology: Torus::new(&[8], 1).unwrap().into(), storage, ..settings() };
+        let program = || Box::new([Operation::write(1)].into_iter()) as Program;
+        Machine::new(settings, vec![(vec![7], vec![program()])]).unwrap().run(|_, _| true)
+    };
+    for arrangement in [Arrangement::ComputeSide, Arrangement::StorageSide] {
+        let error = run(arrangement).unwrap_err().message;
+        assert!(error.contains("no group of this machine has room for a burst buffer"), "{error}");
+    }
+    run(Arrangement::NodeLocal).unwrap();
 }

@@ -259,6 +259,22 @@ fn flows_share_a_link_evenly() {
     assert!(again.saturated.0 as f64 <= 1.3 * expected, "{}", again.saturated);
 }
 
+#[test]
+fn flows_end_when_their_last_message_arrives() {
+    // When the short one has ended, the long ones end earlier than was planned before.
+    let mut flows = Flows::new(Dragonfly::paper(), exact(Routing::Minimal), 1, 1).unwrap();
+    for (from, bytes) in [(1, 1 << 20), (2, 4 << 20), (3, 4 << 20)] {
+        let wants = Wants { delivered: true, ..Wants::default() };
+        flows.send_at(Picos::ZERO, Order { from, to: 0, bytes, application: 0, content: from, wants });
+    }
+    let mut last = Picos::ZERO;
+    while flows.step_before(Picos::NEVER) {
+        let delivered = flows.notices().drain(..).any(|notice| matches!(notice, Notice::Delivered(_)));
+        last = if delivered { flows.now() } else { last };
+    }
+    assert_eq!(flows.now(), last);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -110,13 +110,17 @@ class Output:
 
 
 def text(value: object) -> str:
-    """A cell as people read it: four significant digits, nothing for None."""
+    """A cell as people read it: four significant digits, commas between thousands, a dash for None."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}" if math.isfinite(value) else "–"
+        if not math.isfinite(value):
+            return "–"
+        return f"{value:,.0f}" if abs(value) >= 9999.5 else f"{value:.4g}"
+    if isinstance(value, int) and abs(value) >= 10_000:
+        return f"{value:,}"
     return str(value)
 
 

@@ -112,6 +112,7 @@ def compare(
 def shown(runs: list[Run], page: Path, output: Output) -> None:
     """Print what runs found, write their report, and the rows for programs."""
     from thalweg.report.simulated import interference, write_simulated
+    from thalweg.report.simulated_tables import fidelity
     from thalweg.simulator.recorded import writing
 
     several = len(runs) > 1
@@ -120,9 +121,15 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
     if several:
         _side_by_side(runs, output)
     else:
-        output.table(runs[0].name, ["application", "quantity", "value"], [list(row.values()) for row in rows])
+        title = f"{runs[0].name} (fidelity: {fidelity(runs[0])})"
+        output.table(title, ["application", "quantity", "value"], [list(row.values()) for row in rows])
     if beside:
         output.table("beside the same application alone", list(beside[0]), [list(row.values()) for row in beside])
+    applications = [each for run in runs for each in run.outcome.applications]
+    for name in dict.fromkeys(
+        each.name for each in applications if each.message_latency.count > each.messages_sent == 0
+    ):
+        output.line(f"{name}: sends no messages; its latency is that of transfers to and from storage")
     told = (f"{each.name}: {note}" for run in runs for each in run.outcome.applications for note in each.notes)
     for line in dict.fromkeys(told):
         output.line(line)
@@ -133,16 +140,26 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
 
 
 def _side_by_side(runs: list[Run], output: Output) -> None:
+    from thalweg.report.simulated_tables import fidelity
+
     quantities = ("elapsed_ms", "communication_ms", "io_ms", "latency_us_mean", "latency_us_max")
     rows = []
+    flows = any(fidelity(run) == "flow" for run in runs)
     for run in runs:
         found: dict[str, dict[str, Any]] = {}
         for row in run.outcome.rows():
             found.setdefault(row["application"], {})[row["quantity"]] = row["value"]
         for application, values in found.items():
             if application != "network" or len(found) == 1:
-                rows.append([run.name, application, *(values.get(quantity) for quantity in quantities)])
-    output.table("runs", ["scenario", "application", *quantities], rows)
+                rows.append(
+                    [
+                        run.name,
+                        *([fidelity(run)] if flows else []),
+                        application,
+                        *(values.get(quantity) for quantity in quantities),
+                    ]
+                )
+    output.table("runs", ["scenario", *(["fidelity"] if flows else []), "application", *quantities], rows)
 
 
 def _combined(paths: list[Path], sets: list[str]) -> dict[str, Scenario]:

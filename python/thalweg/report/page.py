@@ -50,7 +50,7 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             return "–"
-        return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1e4 else f"{value:.4g}"
+        return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 9999.5 else f"{value:.4g}"
     return str(value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,14 @@ import numpy as np
 from thalweg.report import simulated_charts as charts
 from thalweg.report.charts import fragment
 from thalweg.report.page import write_page
-from thalweg.report.topology_layout import positions
+from thalweg.report.run_labels import told_apart
+from thalweg.report.simulated_tables import fidelity, tables
+from thalweg.report.topology_layout import Layout
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from thalweg.simulator.outcome import Application
+    from thalweg.simulator.outcome import Application, Link
     from thalweg.simulator.recorded import Run
 
 #: More pictures of the topology make a page slow.
@@ -37,19 +40,23 @@ def write_simulated(runs: Sequence[Run], target: Path) -> Path:
     """
     from markupsafe import Markup
 
-    shown = [{"title": title, "note": note, "html": Markup(fragment(figure))} for title, note, figure in _charts(runs)]
-    tables = [_applications(runs), _network(runs)]
-    beside = interference(runs)
+    what, labels = told_apart([run.name for run in runs])
+    short = [replace(run, name=label) for run, label in zip(runs, labels, strict=True)]
+    drawn = _charts(short, what)
+    shown = [{"title": title, "note": note, "html": Markup(fragment(figure))} for title, note, figure in drawn]
+    results = tables(short, what)
+    beside = interference(short)
     if beside:
-        tables.insert(0, {"title": "Beside the same application alone", "columns": list(beside[0]),
-                          "rows": [list(row.values()) for row in beside]})  # fmt: skip
+        results.insert(0, {"title": "Beside the same application alone", "note": "", "columns": list(beside[0]),
+                           "rows": [list(row.values()) for row in beside]})  # fmt: skip
     return write_page(
         "simulated.html.j2",
         target,
         {
-            "names": [run.name for run in runs],
+            "name": runs[0].name if len(runs) == 1 else f"{len(runs)} runs{what and f' by {what}'}",
+            "fidelity": ", ".join(dict.fromkeys(fidelity(run) for run in runs)),
             "charts": shown,
-            "tables": tables,
+            "tables": results,
             "scenarios": [(run.name, json.dumps(run.scenario, indent=2)) for run in runs],
         },
     )
@@ -102,102 +109,91 @@ def _ratio(value: float, other: float) -> float | None:
     return value / other if other > 0 else None
 
 
-def _charts(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
+def _charts(runs: Sequence[Run], what: str) -> Iterator[tuple[str, str, Figure]]:
     note = "From least to largest, with the quartiles; the triangle is the mean."
+    of_buckets = f"{note} Quartiles are at most 3 % too long."
     for name in dict.fromkeys(application.name for run in runs for application in run.outcome.applications):
         found = [(run.name, each) for run in runs for each in run.outcome.applications if each.name == name]
-        latency = [(label, charts.Box.of_distribution(each.message_latency).scaled(1e6)) for label, each in found]
-        yield f"{name}: message latency", note, charts.boxes(latency, "latency / µs", decades=True)
+        latency = [
+            (label, charts.Box.of_distribution(each.message_latency).scaled(1e6))
+            for label, each in found
+            if each.message_latency.count
+        ]
+        if latency:
+            yield (
+                f"{name}: {_latency_of(runs, name)}",
+                of_buckets,
+                charts.boxes(latency, what, "latency / µs", decades=True),
+            )
         for title, times in _OF_RANKS:
             if any(value > 0 for _, each in found for value in times(each)):
                 each_rank = [(label, charts.Box.of(times(each)).scaled(1e3)) for label, each in found]
-                yield f"{name}: {title} of its ranks", note, charts.boxes(each_rank, "time / ms")
+                yield f"{name}: {title} of its ranks", note, charts.boxes(each_rank, what, "time / ms")
     if not any(run.outcome.applications for run in runs):
-        latency = [(run.name, charts.Box.of_distribution(run.outcome.packet_latency).scaled(1e6)) for run in runs]
-        yield "Packet latency", note, charts.boxes(latency, "latency / µs", decades=True)
+        packets = [(run.name, run.outcome.packet_latency) for run in runs]
+        latency = [(name, charts.Box.of_distribution(each).scaled(1e6)) for name, each in packets if each is not None]
+        if latency:
+            yield "Packet latency", of_buckets, charts.boxes(latency, what, "latency / µs", decades=True)
     yield from _of_links(runs)
+
+
+def _latency_of(runs: Sequence[Run], name: str) -> str:
+    """What it is whose latency an application has: all that crosses the network for it."""
+    own = [(run, each) for run in runs for each in run.outcome.applications if each.name == name]
+    if not any(_stores_afar(*one) for one in own):
+        return "message latency"
+    sends = any(each.messages_sent for _, each in own)
+    return f"latency of {'messages and ' if sends else ''}transfers to and from storage"
+
+
+def _stores_afar(run: Run, application: Application) -> bool:
+    local = run.scenario.get("storage", {}).get("arrangement") == "node-local"
+    return not local and any(time > 0 for time in application.io_s)
 
 
 _OF_RANKS: tuple[tuple[str, Callable[[Application], Sequence[float]]], ...] = (
     ("communication time", lambda application: application.communication_s),
     ("I/O time", lambda application: application.io_s),
 )
+#: What is told of the links between routers: its title, a note, the axis, and what it is of a link.
+_OF_LINKS: tuple[tuple[str, str, str, Callable[[Link], float]], ...] = (
+    ("Traffic", "", "traffic / MB", lambda link: link.bytes / 1e6),
+    (
+        "Saturation",
+        "How long a link was full, so that packets waited for room behind it.",
+        "saturation / ms",
+        lambda link: link.saturated_s * 1e3,
+    ),
+)
 
 
 def _of_links(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
-    for kind in _KINDS:
-        traffic = [
-            (run.name, np.array([link.bytes for link in run.outcome.links if link.kind == kind]) / 1e6) for run in runs
-        ]
-        yield f"Traffic of {kind} links", "", charts.cumulative(traffic, "traffic / MB")
-    for kind in _KINDS:
-        saturated = [
-            (run.name, np.array([link.saturated_s for link in run.outcome.links if link.kind == kind]) * 1e3)
-            for run in runs
-        ]
-        yield (
-            f"Saturation of {kind} links",
-            "How long packets waited for room behind a link.",
-            charts.cumulative(saturated, "saturation / ms"),
-        )
+    for title, note, axis, value in _OF_LINKS:
+        for kind in _KINDS:
+            found = [
+                (run.name, np.array([value(link) for link in run.outcome.links if link.kind == kind])) for run in runs
+            ]
+            if any(values.any() for _, values in found):
+                some = [(name, values) for name, values in found if len(values)]
+                yield f"{title} of {kind} links", note, charts.cumulative(some, axis)
     for run in runs[:_MAPS_MOST]:
         timeline = run.outcome.timeline
         moved = [(kind, np.array(getattr(timeline, f"{kind}_bytes"), dtype=float)) for kind in ("terminal", *_KINDS)]
         yield (
             f"{run.name}: traffic over time",
             "What routers sent.",
-            charts.traffic_over_time(moved, timeline.interval_s),
+            charts.traffic_over_time([(kind, sent) for kind, sent in moved if sent.any()], timeline.interval_s),
         )
     between = np.array([pair for run in runs for pair in charts.busiest(run.outcome.links).values()]).reshape(-1, 2)
     heats = charts.Heat.of(between[:, 0]), charts.Heat.of(between[:, 1])
     for run in runs[:_MAPS_MOST]:
-        routers = 1 + max(
-            (max(link.source, link.target) for link in run.outcome.links if link.kind != "terminal"), default=0
-        )
-        figure = charts.link_map(run.outcome.links, positions(run.scenario.get("network", {}), routers), *heats)
+        joined = [max(link.source, link.target) for link in run.outcome.links if link.kind != "terminal"]
+        if not joined:
+            continue
+        layout = Layout.of(run.scenario.get("network", {}), 1 + max(joined))
         left_out = f" The first {_MAPS_MOST} of {len(runs)} runs are drawn." if len(runs) > _MAPS_MOST else ""
         yield (
             f"{run.name}: links on the topology",
             f"Hover over a router; colours are the same for all runs.{left_out}",
-            figure,
+            charts.link_map(run.outcome.links, layout, *heats),
         )
-
-
-def _applications(runs: Sequence[Run]) -> dict[str, Any]:
-    columns = [
-        "run",
-        "application",
-        "elapsed / ms",
-        "communication / ms",
-        "I/O / ms",
-        "compute / ms",
-        "messages",
-        "bytes",
-    ]
-    columns += [f"latency {name} / µs" for name in ("mean", "median", "p99", "max")]
-    rows = []
-    for run in runs:
-        for each in run.outcome.applications:
-            found = each.message_latency
-            times = (each.elapsed_s, _mean(each.communication_s), _mean(each.io_s), _mean(each.compute_s))
-            latency = (found.mean_s, found.median_s, found.p99_s, found.max_s)
-            counts = (each.messages_sent, each.bytes_sent)
-            rows.append([run.name, each.name, *(1e3 * t for t in times), *counts, *(1e6 * t for t in latency)])
-    return {
-        "title": "Applications (communication, I/O and compute are means over ranks)",
-        "columns": columns,
-        "rows": rows,
-    }
-
-
-def _network(runs: Sequence[Run]) -> dict[str, Any]:
-    found = [
-        (run.name, {row["quantity"]: row["value"] for row in run.outcome.rows() if row["application"] == "network"})
-        for run in runs
-    ]
-    columns = list(dict.fromkeys(quantity for _, row in found for quantity in row))
-    return {
-        "title": "Network",
-        "columns": ["run", *columns],
-        "rows": [[name, *(row.get(c) for c in columns)] for name, row in found],
-    }

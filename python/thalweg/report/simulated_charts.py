@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.report.charts import PALETTE, axes, dress
+from thalweg.report.topology_layout import Layout
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 
 Values = npt.NDArray[np.float64]
 
+#: Values that lie closer together stand on a linear axis.
+_DECADES_LEAST = 0.7
+
 #: From nothing to much.
 _HEAT = ("#dfe6ee", "#b9d3ea", "#86b6dc", "#f2d16b", "#eb9b3c", "#d1611f", "#a3201b")
 #: The least and the most that a colour stands for, times what the one before does.
 _STEP_LEAST, _STEP_MOST = 1.15, 3.0
+#: Links and routers that are drawn at most: those with most, so that a page of any machine can be opened.
+_DRAWN_MOST = 6000
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,10 @@ class Box:
         return Box(*(factor * value for value in vars(self).values()))
 
 
-def boxes(found: Sequence[tuple[str, Box]], y: str, *, decades: bool = False) -> Figure:
+def boxes(found: Sequence[tuple[str, Box]], x: str, y: str, *, decades: bool = False) -> Figure:
     """One box for each run, from least to largest, with a triangle at the mean."""
-    figure = axes("", y)
+    figure = axes(x, y)
+    found = [(name.replace(", ", ",<br>"), box) for name, box in found]
     for place, (name, box) in enumerate(found):
         figure.add_box(
             x=[name],
@@ -71,15 +78,15 @@ def boxes(found: Sequence[tuple[str, Box]], y: str, *, decades: bool = False) ->
         x=[name for name, _ in found],
         y=[box.mean for _, box in found],
         mode="markers",
-        name="mean",
+        showlegend=False,
         marker={"symbol": "triangle-up", "size": 10, "color": "#c8342f"},
         hovertemplate="mean %{y:.4g}<extra>%{x}</extra>",
     )
-    if decades:
-        values = [value for _, box in found for value in vars(box).values() if value > 0]
-        if values:
-            figure.update_yaxes(range=[np.log10(min(values)) - 0.1, np.log10(max(values)) + 0.1])
-        figure.update_yaxes(type="log", dtick=1)
+    values = [value for _, box in found for value in vars(box).values() if value > 0]
+    across = np.log10(max(values) / min(values)) if values else 0.0
+    if decades and across > _DECADES_LEAST:
+        figure.update_yaxes(range=[np.log10(min(values)) - 0.1, np.log10(max(values)) + 0.1])
+        figure.update_yaxes(type="log", dtick=1 if across > 2 else "D2", tickformat="~g")
     else:
         figure.update_yaxes(rangemode="tozero")
     figure.update_xaxes(type="category")
@@ -123,6 +130,7 @@ def traffic_over_time(kinds: Sequence[tuple[str, Values]], step_s: float) -> Fig
             line={"color": PALETTE[place % len(PALETTE)], "width": 1.5, "shape": "hvh"},
             hovertemplate=f"%{{y:.4g}} GB/s at %{{x:.4g}} ms<extra>{kind}</extra>",
         )
+    figure.update_layout(showlegend=True)
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -171,44 +179,49 @@ def busiest(links: Sequence[Link]) -> dict[tuple[int, int], tuple[float, float]]
     return found
 
 
-def link_map(links: Sequence[Link], points: Values, traffic: Heat, saturation: Heat) -> Figure:
+def link_map(links: Sequence[Link], layout: Layout, traffic: Heat, saturation: Heat) -> Figure:
     """Links between routers on their topology, coloured by traffic and by saturation, one beside the other.
 
-    Both directions of a link are one line, with what the busier one has.
+    Both directions of a link are one line, with what the busier one has. Of many links those with most are drawn.
     """
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(cols=2, subplot_titles=["traffic / MB", "saturation / ms"], horizontal_spacing=0.04)
-    dress(figure, "", "")
     pairs = busiest(links)
     ends = np.array(list(pairs), dtype=int).reshape(-1, 2)
     found = np.array(list(pairs.values())).reshape(-1, 2)
+    most = f", those {_DRAWN_MOST:,} of {len(ends):,} links with most" if len(ends) > _DRAWN_MOST else ""
+    figure = make_subplots(
+        cols=2, subplot_titles=[f"traffic / MB{most}", f"saturation / ms{most}"], horizontal_spacing=0.04
+    )
+    dress(figure, "", "")
     for column, heat in enumerate((traffic, saturation)):
-        shade = heat.shades(found[:, column])
+        drawn = np.argsort(-found[:, column], kind="stable")[:_DRAWN_MOST]
+        shade = heat.shades(found[drawn, column])
         for level, colour in enumerate(_HEAT):
-            some = ends[shade == level]
+            some = ends[drawn[shade == level]]
             if not len(some):
                 continue
-            lines = np.full((len(some), 3, 2), np.nan)
-            lines[:, :2] = points[some]
+            lines = layout.lines(some).round(4)
             figure.add_scatter(
-                x=lines[:, :, 0].ravel().round(4),
-                y=lines[:, :, 1].ravel().round(4),
+                x=lines[:, 0],
+                y=lines[:, 1],
                 mode="lines",
                 line={"color": colour, "width": 0.5 + 0.35 * level},
                 name=f"≤ {heat.upper(level):.4g}" if level else "0",
-                legendgroup=f"{column}",
-                legendgrouptitle={"text": ("traffic / MB", "saturation / ms")[column]},
+                legend=f"legend{column + 1 if column else ''}",
                 hoverinfo="skip",
                 row=1,
                 col=column + 1,
             )
+        sent = _of_routers(links, len(layout.points), column)
+        shown = np.argsort(-sent, kind="stable")[:_DRAWN_MOST]
+        unit = "ms of saturation on links" if column else "MB sent on links"
         figure.add_scatter(
-            x=points[:, 0],
-            y=points[:, 1],
+            x=layout.points[shown, 0].round(4),
+            y=layout.points[shown, 1].round(4),
             mode="markers",
             marker={"size": 3.5, "color": "#1d2733"},
-            text=_of_routers(links, len(points), column),
+            text=[f"router {number}: {sent[number]:.4g} {unit} to routers" for number in shown],
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,
             row=1,
@@ -218,16 +231,22 @@ def link_map(links: Sequence[Link], points: Values, traffic: Heat, saturation: H
         figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
-    figure.update_layout(height=600, margin={"l": 10, "r": 10, "t": 40, "b": 10})
-    figure.update_layout(legend={"orientation": "v", "x": 1.0, "y": 1.0, "xanchor": "left", "yanchor": "top"})
+    # Beside the pictures, under the tool bar.
+    aside = {"orientation": "v", "x": 1.0, "xanchor": "left", "yanchor": "top"}
+    figure.update_layout(
+        height=600,
+        margin={"l": 10, "r": 10, "t": 64, "b": 10},
+        modebar={"orientation": "h"},
+        legend={**aside, "y": 1.0, "title": "traffic / MB"},
+        legend2={**aside, "y": 0.5, "title": "saturation / ms"},
+    )
     return figure
 
 
-def _of_routers(links: Sequence[Link], count: int, column: int) -> list[str]:
-    """What goes out of each router, in words."""
+def _of_routers(links: Sequence[Link], count: int, column: int) -> Values:
+    """What goes out of each router: MB, or ms of saturation."""
     found = np.zeros(count)
     for link in links:
         if link.kind != "terminal" and link.source < count:
             found[link.source] += link.saturated_s * 1e3 if column else link.bytes / 1e6
-    unit = "ms of saturation on links" if column else "MB sent on links"
-    return [f"router {number}: {value:.4g} {unit} to routers" for number, value in enumerate(found)]
+    return found

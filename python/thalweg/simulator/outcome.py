@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Distribution:
-    """Durations in seconds; quantiles are exact to 3 %, mean and maximum are exact."""
+    """Durations in seconds; quantiles, those of buckets, are at most 3 % too long; mean and maximum are exact."""
 
     count: int
     mean_s: float
@@ -103,11 +103,13 @@ class Outcome:
     #: How many threads worked on it: fewer than asked for where links leave nothing to look ahead by.
     threads: int
     events: int
+    #: Of flows: what their messages would be.
     packets: int
-    #: Routers on a packet's way.
-    hops_mean: float
-    non_minimal_packets: int
-    packet_latency: Distribution
+    #: Routers on a packet's way. Of flows None, as what follows: no packet is followed.
+    hops_mean: float | None
+    #: Packets that left the shortest way.
+    non_minimal_packets: int | None
+    packet_latency: Distribution | None
     links: list[Link] = field(repr=False)
     timeline: Timeline = field(repr=False)
     applications: list[Application] = field(repr=False)
@@ -120,6 +122,7 @@ class Outcome:
     def of(cls, found: Mapping[str, Any], names: Sequence[str], cpu_s: float, memory_bytes: int) -> Outcome:
         """Return what the native simulator found, with the names of the applications."""
         network = found["network"]
+        latency = network["packet_latency"]
         return cls(
             end_s=network["end_s"],
             threads=network["threads"],
@@ -127,7 +130,7 @@ class Outcome:
             packets=network["packets"],
             hops_mean=network["hops_mean"],
             non_minimal_packets=network["non_minimal_packets"],
-            packet_latency=Distribution(**network["packet_latency"]),
+            packet_latency=None if latency is None else Distribution(**latency),
             links=[Link(*link) for link in found["links"]],
             timeline=Timeline(
                 **{name: network[name] for name in ("interval_s", "terminal_bytes", "local_bytes", "global_bytes")}
@@ -194,8 +197,6 @@ class Outcome:
             yield f"{kind}_saturated_ms", sum(link.saturated_s for link in links) * 1e3
 
 
-def _latency(found: Distribution) -> Iterator[tuple[str, float]]:
-    yield "latency_us_mean", found.mean_s * 1e6
-    yield "latency_us_median", found.median_s * 1e6
-    yield "latency_us_p99", found.p99_s * 1e6
-    yield "latency_us_max", found.max_s * 1e6
+def _latency(found: Distribution | None) -> Iterator[tuple[str, float | None]]:
+    for name in ("mean", "median", "p99", "max"):
+        yield f"latency_us_{name}", None if found is None else getattr(found, f"{name}_s") * 1e6

@@ -172,10 +172,10 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
             (task, label, math.nan if value is None else value) for task, label, value in application.pop("logged", [])
         ]
         applications.append(Application(**application, **columns, message_latency=latency, logged=logged))
-    latency, timeline = _distribution(told.pop("packet_latency")), Timeline(**told.pop("timeline"))
+    latency, timeline = told.pop("packet_latency"), Timeline(**told.pop("timeline"))
     return Outcome(
         **told,
-        packet_latency=latency,
+        packet_latency=None if latency is None else _distribution(latency),
         timeline=timeline,
         links=[Link(**link) for link in links],
         applications=applications,

@@ -67,7 +67,7 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
         "changes": network.changes(),
         "collectives": scenario.mpi.collectives(),
         "rendezvous_bytes": scenario.mpi.rendezvous_bytes,
-        "storage": (scenario.storage.arrangement, scenario.storage.device),
+        "storage": (scenario.storage.arrangement, scenario.storage.device, scenario.storage.numbers()),
         "seed": scenario.seed,
         "threads": scenario.threads,
     }

@@ -26,6 +26,11 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _size(value: object) -> object:
+    """A number of bytes that may be given as text, such as ``4KiB``."""
+    return parse_size(value) if isinstance(value, str) else value
+
+
 class Link(_Part):
     """One kind of links, where it differs from the model's."""
 
@@ -37,10 +42,7 @@ class Link(_Part):
     #: The buffer of each virtual channel.
     buffer_bytes: int | None = Field(default=None, ge=1, lt=1 << 32)
 
-    @field_validator("buffer_bytes", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
+    _sizes = field_validator("buffer_bytes", mode="before")(_size)
 
 
 class Network(_Part):
@@ -108,15 +110,44 @@ class MPI(_Part):
     #: Messages of at least so many bytes wait until they are received.
     rendezvous_bytes: int | None = Field(default=None, ge=0, lt=1 << 63)
 
-    @field_validator("rendezvous_bytes", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
+    _sizes = field_validator("rendezvous_bytes", mode="before")(_size)
 
     def collectives(self) -> list[tuple[str, str]]:
         """Return the collectives whose algorithm is named, with its name."""
         named = self.model_dump(exclude={"rendezvous_bytes"}, exclude_none=True)
         return list(named.items())
+
+
+class Flash(_Part):
+    """Numbers of flash, where they differ from those of the paper's table 1; the guide lists them."""
+
+    page_bytes: int | None = Field(default=None, ge=1, le=1_000_000_000)
+    #: A page alone, and from one page to the next on another channel.
+    write_page_us: float | None = Field(default=None, ge=0, le=1e4)
+    read_page_us: float | None = Field(default=None, ge=0, le=1e4)
+    write_channel_us: float | None = Field(default=None, ge=0, le=1e4)
+    read_channel_us: float | None = Field(default=None, ge=0, le=1e4)
+    pages_per_cycle: int | None = Field(default=None, ge=1, le=1_000_000)
+
+    _sizes = field_validator("page_bytes", mode="before")(_size)
+
+
+class Disk(_Part):
+    """Numbers of disks, where they differ from those of the paper's table 1; the guide lists them."""
+
+    rpm: int | None = Field(default=None, ge=1, le=1_000_000)
+    track_bytes: int | None = Field(default=None, ge=1, le=10**12)
+    #: A seek takes the first, the second for each root of a track, and the third for each track beyond ``near_tracks``.
+    settle_ms: float | None = Field(default=None, ge=0, le=1e4)
+    seek_root_ms: float | None = Field(default=None, ge=0, le=1e4)
+    far_track_ns: float | None = Field(default=None, ge=0, le=1e6)
+    near_tracks: int | None = Field(default=None, ge=1, le=10**9)
+    read_ahead_bytes: int | None = Field(default=None, ge=0, le=10**12)
+    cache_bytes: int | None = Field(default=None, ge=0, le=10**12)
+    #: How many writes its cache puts into order.
+    ordered_writes: int | None = Field(default=None, ge=1, le=1_000_000)
+
+    _sizes = field_validator("track_bytes", "read_ahead_bytes", "cache_bytes", mode="before")(_size)
 
 
 class Storage(_Part):
@@ -125,6 +156,17 @@ class Storage(_Part):
     arrangement: Literal["node-local", "compute-side", "storage-side"] | None = None
     #: Of storage-side storage, what holds requests of 64 KiB and more; smaller ones are on flash.
     device: Literal["artifact", "ssd", "hdd"] | None = None
+    ssd: Flash = Flash()
+    hdd: Disk = Disk()
+
+    def numbers(self) -> list[tuple[str, float]]:
+        """Return the numbers that are given for devices, by names such as ``ssd.page_bytes``."""
+        devices = (("ssd", self.ssd), ("hdd", self.hdd))
+        return [
+            (f"{device}.{name}", float(value))
+            for device, numbers in devices
+            for name, value in numbers.model_dump(exclude_none=True).items()
+        ]
 
 
 class Synthetic(_Part):
@@ -136,10 +178,7 @@ class Synthetic(_Part):
     messages: int = Field(ge=1, le=1_000_000_000)
     gaps: Literal["even", "exponential"] = "exponential"
 
-    @field_validator("message_bytes", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
+    _sizes = field_validator("message_bytes", mode="before")(_size)
 
 
 class Application(_Part):

@@ -70,6 +70,7 @@ def beside(case: str, outcome: Outcome | None) -> list[dict[str, Any]]:
             "within": abs(model / reference - 1) <= tolerance,
         }
         for quantity, model, reference in (_devices() if outcome is None else _compared(case, outcome))
+        if model is not None
     ]
 
 
@@ -94,8 +95,8 @@ def _devices() -> Iterator[tuple[str, float, float]]:
     yield from _native.storage_table()
 
 
-def _compared(case: str, outcome: Outcome) -> Iterator[tuple[str, float, float]]:
-    latency_us = outcome.packet_latency.mean_s * 1e6
+def _compared(case: str, outcome: Outcome) -> Iterator[tuple[str, float | None, float]]:
+    latency_us = None if outcome.packet_latency is None else outcome.packet_latency.mean_s * 1e6
     for row in table("mfnetsim/synthetic.tsv"):
         if row["case"] == case:
             yield "latency_us_mean", latency_us, float(row["latency_us"])

@@ -62,7 +62,8 @@ struct Shared<M> {
 /// taking effect. `goes_on` is asked now and then, with the simulated time and the sum of the processes' progress.
 ///
 /// # Errors
-/// The error of a process (of several at the same time that of the first one); `Interrupted` when `goes_on` said no.
+/// The error of a process (of several at the same time that of the first one); `Interrupted` when `goes_on` said no; `Invalid` when
+/// [`Picos::LATEST`] is reached.
 ///
 /// # Panics
 /// When a process does.
@@ -146,7 +147,23 @@ impl<'a, P: Process> Worker<'a, P> {
                 return;
             }
             self.collect(parity);
-            let end = Picos(begin.0.saturating_add(shared.ahead.0));
+            if begin >= Picos::LATEST {
+                if self.thread == 0 {
+                    let detail = format!(
+                        "the next thing happens {:.0} days after the beginning; accepted are simulations of at most {:.0} days \
+                         (look for tiny bandwidths, long gaps and computing in the scenario)",
+                        begin.days(),
+                        Picos::LATEST.days()
+                    );
+                    shared.fail(
+                        usize::MAX,
+                        1 - parity,
+                        Error::new(Kind::Invalid, "simulation: time", detail),
+                    );
+                }
+                return;
+            }
+            let end = (begin + shared.ahead).min(Picos::LATEST);
             for (number, process) in &mut self.processes {
                 match process.work(end, ASKS) {
                     Ok(count) => events += count,

@@ -13,8 +13,6 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub const NONE: Calls = Calls { count: 0, last: Picos::ZERO, behind: Picos::ZERO };
-
     /// Another call, now: how much later its message is for that. `draw` gives the small time that passes for a purpose.
     pub fn another(&mut self, now: Picos, draw: impl Fn(Purpose, u64) -> Picos) -> Picos {
         let follows = self.count > 0 && now == self.last;
@@ -37,7 +35,7 @@ mod tests {
                 let bit = 2 * (count % 2) + u64::from(purpose == Purpose::Calling);
                 Picos(if late >> bit & 1 == 1 { 1000 } else { 500 })
             };
-            let mut calls = Calls::NONE;
+            let mut calls = Calls::default();
             let first: Vec<_> = (0..8).map(|_| calls.another(Picos(7), draw)).collect();
             assert!(first.is_sorted(), "{first:?}");
             assert!(calls.another(Picos(8), draw) <= Picos(1000), "a later call is not behind them");

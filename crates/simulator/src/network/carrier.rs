@@ -81,6 +81,14 @@ impl<P: Copy> Carrier<P> {
         }
     }
 
+    /// How closely it looks.
+    pub fn fidelity(&self) -> Fidelity {
+        match self {
+            Carrier::Packets(_) => Fidelity::Packet,
+            Carrier::Flows(_) => Fidelity::Flow,
+        }
+    }
+
     /// The time of the event that was worked off last.
     pub fn now(&self) -> Picos {
         each!(self, known => known.now())

@@ -141,7 +141,7 @@ impl<P: Copy> Network<P> {
         let (routers, terminals) = (plan.division.routers(part), plan.division.terminals(part));
         let ports = wiring::ports(&plan.topology, routers.clone());
         let channels = ports.len() * VIRTUAL_CHANNELS as usize;
-        let mut interfaces = vec![Interface::IDLE; terminals.len()];
+        let mut interfaces = vec![Interface::idle(); terminals.len()];
         for (index, port) in ports.iter().enumerate().filter(|(_, port)| port.class == TERMINAL) {
             interfaces[(port.peer - terminals.start) as usize].into = index as u32;
         }

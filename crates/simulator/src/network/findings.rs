@@ -1,6 +1,6 @@
 //! What a network found, by what its parts counted.
 
-use super::carrier::Carrier;
+use super::carrier::{Carrier, Fidelity};
 use super::counters::{Counters, Link};
 use super::traffic::Timeline;
 use crate::engine::Picos;
@@ -8,6 +8,8 @@ use crate::engine::Picos;
 /// What a run over a network found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
+    /// How closely the network was looked at.
+    pub fidelity: Fidelity,
     /// When the last thing happened.
     pub end: Picos,
     /// What was counted.
@@ -26,6 +28,7 @@ impl Findings {
         let mut all = Findings::default();
         for part in parts {
             if all.threads == 0 {
+                all.fidelity = part.fidelity();
                 all.counters
                     .message_latency
                     .resize(part.counters().message_latency.len(), Default::default());
@@ -38,5 +41,10 @@ impl Findings {
         }
         all.threads = all.threads.min(threads);
         all
+    }
+
+    /// What was counted where packets were followed: their latency, the routers on their way and their detours mean nothing of flows.
+    pub fn followed(&self) -> Option<&Counters> {
+        (self.fidelity == Fidelity::Packet).then_some(&self.counters)
     }
 }

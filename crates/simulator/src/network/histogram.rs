@@ -5,7 +5,7 @@ use crate::engine::Picos;
 const SUB_BITS: u32 = 5;
 const SUB: u64 = 1 << SUB_BITS;
 
-/// Counts of durations; quantiles are exact to 3 %, mean and extremes are exact.
+/// Counts of durations; quantiles are exact to 3 %, mean and maximum are exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     buckets: Vec<u64>,

@@ -35,18 +35,21 @@ pub struct Interface {
 }
 
 impl Interface {
-    pub const IDLE: Interface = Interface {
-        enters: Picos::ZERO,
-        ready: Picos::ZERO,
-        free: Picos::ZERO,
-        messages: List::EMPTY,
-        current: NONE,
-        packets: List::EMPTY,
-        into: NONE,
-        queued: 0,
-        making: false,
-        sending: false,
-        calls: Calls::NONE,
-        entered: 0,
-    };
+    /// One that has nothing to do.
+    pub fn idle() -> Interface {
+        Interface {
+            enters: Picos::ZERO,
+            ready: Picos::ZERO,
+            free: Picos::ZERO,
+            messages: List::EMPTY,
+            current: NONE,
+            packets: List::EMPTY,
+            into: NONE,
+            queued: 0,
+            making: false,
+            sending: false,
+            calls: Calls::default(),
+            entered: 0,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What the parts of a network are like: bandwidths, delays, buffers, sizes.
 
 use super::routing::{Detour, Routing};
+use crate::engine::random::{self, Purpose};
 use crate::engine::Picos;
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -100,10 +101,17 @@ impl Parameters {
         }
     }
 
+    /// What a message needs of a terminal's node for one purpose.
+    pub fn draw_dither(&self, seed: u64, purpose: Purpose, terminal: u32, count: u64) -> Picos {
+        let (least, most) = self.dither;
+        random::between(random::bits(seed, purpose, u64::from(terminal), count), least, most)
+    }
+
     /// # Errors
     /// `Invalid` for a link without bandwidth, a buffer that no packet fits, or packets without room for data.
     pub fn check(&self) -> Result<()> {
         let refused = |detail: String| Err(Error::new(Kind::Invalid, "network", detail));
+        let longest = Picos(1_000_000_000_000);
         if self.packet_bytes == 0 {
             return refused("packets of 0 bytes; at least 1 is needed".into());
         }
@@ -111,6 +119,12 @@ impl Parameters {
             let bandwidth = link.bandwidth_gib_per_s;
             if !(bandwidth > 0.0 && bandwidth.is_finite()) {
                 return refused(format!("a {name} link of {bandwidth} GiB/s; the bandwidth must be above 0"));
+            }
+            if link.service(u32::from(self.packet_bytes)) > longest {
+                return refused(format!(
+                    "a {name} link of {bandwidth} GiB/s; a packet of {} bytes must take at most {longest}",
+                    self.packet_bytes
+                ));
             }
             let most = u32::from(self.packet_bytes) * 1024;
             if !(u32::from(self.packet_bytes)..=most).contains(&link.buffer_bytes) {
@@ -120,7 +134,6 @@ impl Parameters {
                 ));
             }
         }
-        let longest = Picos(1_000_000_000_000);
         for (name, delay) in [
             ("a terminal link", self.terminal.delay),
             ("a local link", self.local.delay),

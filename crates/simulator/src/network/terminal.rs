@@ -6,7 +6,7 @@ use super::message::{Incoming, Order, Outgoing, NUMBER_BITS};
 use super::packet::{append, from_terminal, take, Packet, LAST, NON_MINIMAL, NOWHERE};
 use super::part::Crossing;
 use super::port::TERMINAL;
-use crate::engine::random::{self, Purpose};
+use crate::engine::random::Purpose;
 use crate::engine::Picos;
 
 impl<P: Copy> Network<P> {
@@ -63,23 +63,16 @@ impl<P: Copy> Network<P> {
     /// How much later a message reaches its interface that is sent at `called`, for small things that take time in a node.
     pub(super) fn handing(&mut self, terminal: u32, called: Picos) -> Picos {
         let place = (terminal - self.first_terminal) as usize;
-        let mut calls = self.interfaces[place].calls;
-        let late = calls.another(called, |purpose, count| self.dither(purpose, terminal, count));
-        self.interfaces[place].calls = calls;
-        late
-    }
-
-    fn dither(&self, purpose: Purpose, terminal: u32, count: u64) -> Picos {
-        let (least, most) = self.parameters.dither;
-        random::between(random::bits(self.seed, purpose, u64::from(terminal), count), least, most)
+        let draw = |purpose, count| self.parameters.draw_dither(self.seed, purpose, terminal, count);
+        self.interfaces[place].calls.another(called, draw)
     }
 
     /// A message enters its interface, which serves messages one after the other, in the order in which they reach it.
     pub(super) fn enter(&mut self, message: u32, at: Picos) {
         let from = self.outgoing[message].order.from;
         let terminal = from - self.first_terminal;
-        let dither = self.dither(Purpose::Entering, from, self.interfaces[terminal as usize].entered);
         let interface = &mut self.interfaces[terminal as usize];
+        let dither = self.parameters.draw_dither(self.seed, Purpose::Entering, from, interface.entered);
         let enters = at.max(interface.enters) + self.parameters.interface_delay + dither;
         interface.entered += 1;
         interface.enters = enters;

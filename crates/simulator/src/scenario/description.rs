@@ -4,7 +4,7 @@ use super::model::Model;
 use crate::engine::Picos;
 use crate::network::routing::Routing;
 use crate::network::topology::{Dragonfly, FatTree, Topology, Torus};
-use crate::network::{LinkParameters, Parameters};
+use crate::network::{LinkKind, LinkParameters, Parameters};
 use thalweg_foundation::{Error, Kind, Result};
 
 /// Named numbers.
@@ -73,8 +73,13 @@ pub fn topology(name: &str, shape: &Shape) -> Result<Topology> {
 /// in the default model a credit takes as long as the link.
 ///
 /// # Errors
-/// `Invalid` for another name, and for a value that is negative, not a number or too large.
-pub fn parameters(model: Model, routing: Routing, changes: &[(String, f64)]) -> Result<Parameters> {
+/// `Invalid` for another name, for links that `topology` does not have, and for a value that is negative, not a number or too large.
+pub fn parameters(
+    topology: &Topology,
+    model: Model,
+    routing: Routing,
+    changes: &[(String, f64)],
+) -> Result<Parameters> {
     let mut parameters = model.parameters(routing);
     let mut ordered: Vec<_> = changes.iter().collect();
     ordered.sort_by_key(|(name, _)| rank(name));
@@ -95,8 +100,11 @@ pub fn parameters(model: Model, routing: Routing, changes: &[(String, f64)]) -> 
             ("", "router_delay_ns") => parameters.router_delay = Picos::from_nanos(*value),
             ("", "interface_delay_ns") => parameters.interface_delay = Picos::from_nanos(*value),
             _ => {
-                let link = link(&mut parameters, kind)
-                    .ok_or_else(|| refused("there is no such parameter".into()))?;
+                let has = LINKS.iter().filter(|(_, kind)| topology.has(*kind)).map(|(name, _)| *name);
+                let has: Vec<_> = has.collect();
+                let link = link(&mut parameters, kind).filter(|_| has.contains(&kind)).ok_or_else(|| {
+                    refused(format!("this topology has no {kind} links; it has {}", has.join(", ")))
+                })?;
                 match field {
                     "bandwidth_gib_per_s" => link.bandwidth_gib_per_s = *value,
                     "delay_ns" => link.delay = Picos::from_nanos(*value),
@@ -122,6 +130,10 @@ fn rank(name: &str) -> usize {
     let field = name.rsplit('.').next().unwrap_or(name);
     order.iter().position(|known| *known == field).unwrap_or(order.len())
 }
+
+/// Kinds of links, with their names.
+const LINKS: [(&str, LinkKind); 3] =
+    [("terminal", LinkKind::Terminal), ("local", LinkKind::Local), ("global", LinkKind::Global)];
 
 fn link<'a>(parameters: &'a mut Parameters, kind: &str) -> Option<&'a mut LinkParameters> {
     match kind {
@@ -195,7 +207,7 @@ mod tests {
     fn what_depends_on_a_change_follows_it() {
         let found = |model, changes: &[(&str, f64)]| {
             let changes: Vec<_> = changes.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-            parameters(model, Routing::Minimal, &changes)
+            parameters(&Dragonfly::paper().into(), model, Routing::Minimal, &changes)
         };
         let right =
             found(Model::Right, &[("global.delay_ns", 500.0), ("local.credit_delay_ns", 7.0)]).unwrap();
@@ -216,7 +228,7 @@ mod tests {
                 0.5,
                 "scenario: network.packet_bytes: is 0.5; accepted are whole numbers up to 65535",
             ),
-            ("lokal.delay_ns", 1.0, "scenario: network.lokal.delay_ns: there is no such parameter"),
+            ("lokal.delay_ns", 1.0, "scenario: network.lokal.delay_ns: this topology has no lokal links; it has terminal, local, global"),
         ] {
             assert_eq!(found(Model::Right, &[(name, value)]).unwrap_err().message, message);
         }

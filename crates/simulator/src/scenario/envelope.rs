@@ -8,10 +8,10 @@ use crate::workload::operation::Tag;
 /// What a message means.
 #[derive(Clone, Copy, Debug)]
 pub enum Envelope {
-    /// Between ranks of an application. A blocking send has no request.
-    Rank { application: u16, from: u32, to: u32, tag: Tag, request: Option<u32> },
-    /// Between ranks: a message is held back until it is received, under a number of its sender.
-    Call { application: u16, from: u32, to: u32, tag: Tag, held: u32 },
+    /// Between ranks of an application, with its number in their order. A blocking send has no request.
+    Rank { application: u16, from: u32, to: u32, tag: Tag, number: u32, request: Option<u32> },
+    /// Between ranks: a message of so many bytes is held back until it is received, under a number of its sender.
+    Call { application: u16, from: u32, to: u32, tag: Tag, number: u32, bytes: u64, held: u32 },
     /// The answer, from its receiver: it may come. The request is that of the receive; a blocking one has none.
     Answer { application: u16, from: u32, to: u32, held: u32, request: Option<u32> },
     /// The message, with the requests of its send and of its receive.

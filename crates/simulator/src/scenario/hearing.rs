@@ -4,6 +4,7 @@ use super::envelope::{who, Envelope, COMPUTED, CONTROL_BYTES, STORED, TIMER_SHIF
 use super::partition::Partition;
 use super::rank::Waits;
 use crate::engine::Picos;
+use crate::mpi::collectives::is_collective;
 use crate::mpi::Arrived;
 use crate::network::{Notice, Order};
 use crate::storage::Request;
@@ -32,22 +33,13 @@ impl Partition {
 
     fn arrive(&mut self, order: Order<Envelope>) -> Result<()> {
         match order.content {
-            Envelope::Rank { application, from, to, tag, .. } => {
-                let (application, to) = (usize::from(application), to as usize);
-                let state = &mut self.applications[application].ranks[to];
-                state.received = (state.received.0 + 1, state.received.1 + order.bytes);
-                let Some(posted) = state.matching.arrive(Arrived { from, tag, held: None }) else {
-                    return Ok(());
-                };
-                self.received(application, to, posted.request)
+            Envelope::Rank { application, from, to, tag, number, .. } => {
+                let message = Arrived { from, tag, bytes: order.bytes, held: None };
+                self.take(usize::from(application), to as usize, number, message)
             }
-            Envelope::Call { application, from, to, tag, held } => {
-                let (application, to) = (usize::from(application), to as usize);
-                let matching = &mut self.applications[application].ranks[to].matching;
-                if let Some(posted) = matching.arrive(Arrived { from, tag, held: Some(held) }) {
-                    self.answer(application, to, from, held, posted.request);
-                }
-                Ok(())
+            Envelope::Call { application, from, to, tag, number, bytes, held } => {
+                let message = Arrived { from, tag, bytes, held: Some(held) };
+                self.take(usize::from(application), to as usize, number, message)
             }
             Envelope::Answer { application, from, to, held, request } => {
                 self.release(usize::from(application), to as usize, from, held, request);
@@ -91,6 +83,35 @@ impl Partition {
                 let (application, rank) = who(client);
                 let waits = self.applications[application].ranks[rank].waits == Waits::Storage;
                 self.resume_if(waits, application, rank)
+            }
+        }
+    }
+
+    /// A message has come to a rank: it is matched when all that its sender sent before it have been, and so are those behind it.
+    fn take(&mut self, application: usize, rank: usize, number: u32, message: Arrived) -> Result<()> {
+        let lane = (message.from, is_collective(message.tag));
+        let order = &mut self.applications[application].ranks[rank].order;
+        let mut due = order.arrive(lane, number, message);
+        while let Some(message) = due {
+            self.matched(application, rank, message)?;
+            due = self.applications[application].ranks[rank].order.next(lane);
+        }
+        Ok(())
+    }
+
+    /// A message goes to the receive that waits for it, or waits itself.
+    fn matched(&mut self, application: usize, rank: usize, message: Arrived) -> Result<()> {
+        let state = &mut self.applications[application].ranks[rank];
+        if message.held.is_none() {
+            state.received = (state.received.0 + 1, state.received.1 + message.bytes);
+        }
+        let Some(posted) = state.matching.arrive(message) else { return Ok(()) };
+        posted.check_room(rank, message)?;
+        match message.held {
+            None => self.received(application, rank, posted.request),
+            Some(held) => {
+                self.answer(application, rank, message.from, held, posted.request);
+                Ok(())
             }
         }
     }

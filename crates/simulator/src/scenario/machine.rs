@@ -48,7 +48,7 @@ impl Machine {
     /// # Errors
     /// `Invalid` for a node that does not exist or that two ranks share, and for parameters that no network can have.
     pub fn new(settings: Settings, applications: Vec<(Vec<u32>, Vec<Program>)>) -> Result<Machine> {
-        let layout = Layout::of(&settings.topology);
+        let layout = Layout::of(&settings.topology, settings.storage.arrangement);
         check(&layout, &applications)?;
         let count = u8::try_from(applications.len()).map_err(|_| {
             let detail = format!("{} applications; at most 255", applications.len());

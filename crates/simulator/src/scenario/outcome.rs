@@ -118,7 +118,7 @@ pub fn run(scenario: &Scenario, goes_on: impl FnMut(Picos, u64) -> bool) -> Resu
                 .iter()
                 .map(|(application, nodes)| (application.name(), application.ranks(), nodes.clone()))
                 .collect();
-            let placed = place(&wishes, &Layout::of(topology), topology, *seed)?;
+            let placed = place(&wishes, &Layout::of(topology, storage.arrangement), topology, *seed)?;
             let programs = |task: &Task| (0..task.ranks()).map(|rank| task.rank(rank)).collect();
             let placed = placed.into_iter().zip(applications);
             let placed = placed.map(|(nodes, (task, _))| (nodes, programs(task))).collect();

@@ -3,7 +3,7 @@
 use super::envelope::{client, Envelope, COMPUTED, TIMER_SHIFT};
 use super::partition::Partition;
 use super::rank::Waits;
-use crate::mpi::collectives::{schedule, Part};
+use crate::mpi::collectives::{is_collective, schedule, Part};
 use crate::mpi::{Arrived, Posted, Protocol, HANDSHAKE_BYTES};
 use crate::storage::{Arrangement, Request, Storage};
 use crate::workload::operation::{Operation, Tag, MOST_BYTES};
@@ -52,11 +52,11 @@ impl Partition {
                 self.send(application, rank, to, bytes, tag, Some(request))?;
                 Waits::Nothing
             }
-            Operation::Recv { from, tag, .. } => {
-                self.receive(application, rank, Posted { from, tag, request: None })
+            Operation::Recv { from, bytes, tag } => {
+                self.receive(application, rank, Posted { from, tag, bytes, request: None })?
             }
-            Operation::Irecv { from, tag, request, .. } => {
-                self.receive(application, rank, Posted { from, tag, request: Some(request) })
+            Operation::Irecv { from, bytes, tag, request } => {
+                self.receive(application, rank, Posted { from, tag, bytes, request: Some(request) })?
             }
             Operation::Wait { request } if state.pending.contains(&request) => Waits::Request(request),
             Operation::WaitAll if !state.pending.is_empty() => Waits::Requests,
@@ -81,15 +81,17 @@ impl Partition {
                     application,
                     rank,
                     Request { object: file.into(), offset: 0, bytes: 0, writes: false },
-                )
+                )?
             }
             Operation::Write { bytes: 0, .. } | Operation::Read { bytes: 0, .. } => Waits::Nothing,
             Operation::Write { file, at, bytes } => {
-                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: true })
+                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: true })?
             }
-            Operation::Read { file, at, bytes } => {
-                self.ask(application, rank, Request { object: file.into(), offset: at, bytes, writes: false })
-            }
+            Operation::Read { file, at, bytes } => self.ask(
+                application,
+                rank,
+                Request { object: file.into(), offset: at, bytes, writes: false },
+            )?,
         })
     }
 
@@ -110,15 +112,16 @@ impl Partition {
             );
             return Err(Error::new(Kind::Invalid, "simulation: send", detail));
         }
-        let sent = &mut state.ranks[rank].sent;
-        *sent = (sent.0 + 1, sent.1 + bytes);
+        let sender = &mut state.ranks[rank];
+        sender.sent = (sender.sent.0 + 1, sender.sent.1 + bytes);
+        let number = sender.order.number((to, is_collective(tag)));
         let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
         let (from_node, to_node) = (terminal(rank), terminal(to as usize));
         let application_number = application as u16;
         let from = rank as u32;
         if !self.settings.protocol.waits(bytes) {
             let delay = self.settings.protocol.delay(bytes);
-            let envelope = Envelope::Rank { application: application_number, from, to, tag, request };
+            let envelope = Envelope::Rank { application: application_number, from, to, tag, number, request };
             self.post(application, from_node, to_node, bytes, envelope, delay);
             return Ok(());
         }
@@ -127,26 +130,29 @@ impl Partition {
         state.holds = held.wrapping_add(1);
         state.held.insert(held, (bytes, request));
         let delay = self.settings.protocol.delay(HANDSHAKE_BYTES);
-        let envelope = Envelope::Call { application: application_number, from, to, tag, held };
+        let envelope = Envelope::Call { application: application_number, from, to, tag, number, bytes, held };
         self.post(application, from_node, to_node, HANDSHAKE_BYTES, envelope, delay);
         Ok(())
     }
 
     /// Posts a receive; what the rank has to wait for.
-    fn receive(&mut self, application: usize, rank: usize, receive: Posted) -> Waits {
+    fn receive(&mut self, application: usize, rank: usize, receive: Posted) -> Result<Waits> {
         let state = &mut self.applications[application].ranks[rank];
         let arrived = state.matching.post(receive);
-        if let Some(Arrived { held: None, .. }) = arrived {
-            return Waits::Nothing;
+        if let Some(message) = arrived {
+            receive.check_room(rank, message)?;
+            if message.held.is_none() {
+                return Ok(Waits::Nothing);
+            }
         }
         state.pending.extend(receive.request);
         if let Some(Arrived { from, held: Some(held), .. }) = arrived {
             self.answer(application, rank, from, held, receive.request);
         }
-        match receive.request {
+        Ok(match receive.request {
             Some(_) => Waits::Nothing,
             None => Waits::Receive,
-        }
+        })
     }
 
     /// Tells the sender of a message that is held back that it may come.

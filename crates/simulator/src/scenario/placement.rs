@@ -1,11 +1,13 @@
 //! Where ranks and servers lie: compute nodes and burst buffers of a machine, and lists of nodes.
 
 use crate::network::topology::Topology;
+use crate::storage::Arrangement;
 use std::collections::HashMap;
 use thalweg_foundation::{Error, Kind, Result};
 
 /// Which terminals are compute nodes, and which burst buffers: the last two of each group, as in the published artifact, or fewer
-/// where groups are small. The others are numbered through as compute nodes, and share those of their group evenly.
+/// where groups are small, and none where nodes have storage of their own. The others are numbered through as compute nodes, and
+/// share the burst buffers of their group evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     groups: u32,
@@ -15,9 +17,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// That of a machine.
-    pub fn of(topology: &Topology) -> Layout {
-        let buffers = (topology.group_size() / 2).min(2);
+    /// That of a machine whose storage is there.
+    pub fn of(topology: &Topology, arrangement: Arrangement) -> Layout {
+        let buffers = match arrangement {
+            Arrangement::NodeLocal => 0,
+            Arrangement::ComputeSide | Arrangement::StorageSide => (topology.group_size() / 2).min(2),
+        };
         Layout { groups: topology.groups(), compute: topology.group_size() - buffers, buffers }
     }
 
@@ -26,7 +31,7 @@ impl Layout {
         self.groups * self.compute
     }
 
-    /// Burst buffers in all.
+    /// Burst buffers in all; none when groups are of one node.
     pub fn servers(&self) -> u32 {
         self.groups * self.buffers
     }
@@ -51,7 +56,7 @@ impl Layout {
         (server / self.buffers + 1) * self.compute + server
     }
 
-    /// The burst buffer of a compute node: its number among burst buffers, and its terminal.
+    /// The burst buffer of a compute node, where there are any: its number among burst buffers, and its terminal.
     pub fn burst_buffer_of(&self, node: u32) -> (u32, u32) {
         let within = node % self.compute * self.buffers / self.compute;
         let server = self.group_of(node) * self.buffers + within;
@@ -90,7 +95,9 @@ mod tests {
 
     #[test]
     fn burst_buffers_are_the_last_two_terminals_of_a_group() {
-        let layout = Layout::of(&Dragonfly::paper().into());
+        let paper = Dragonfly::paper().into();
+        assert_eq!(Layout::of(&paper, Arrangement::NodeLocal).nodes(), 1056);
+        let layout = Layout::of(&paper, Arrangement::ComputeSide);
         assert_eq!((layout.nodes(), layout.servers()), (990, 66));
         assert_eq!([0, 29, 30, 989].map(|node| layout.terminal_of(node)), [0, 29, 32, 32 * 32 + 29]);
         assert_eq!(

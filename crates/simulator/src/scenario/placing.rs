@@ -99,8 +99,16 @@ pub fn place(
                 let free: Vec<u32> =
                     order.filter(|node| !taken[*node as usize]).take(*ranks as usize).collect();
                 if free.len() < *ranks as usize {
+                    let buffers = match layout.servers() {
+                        0 => String::new(),
+                        servers => format!(
+                            "; {servers} others are burst buffers, {} in each group of {} nodes",
+                            servers / topology.groups(),
+                            topology.group_size()
+                        ),
+                    };
                     return Err(refused(format!(
-                        "{name} has {ranks} ranks; {} of {} compute nodes are free",
+                        "{name} has {ranks} ranks; {} of {} compute nodes are free{buffers}",
                         free.len(),
                         layout.nodes()
                     )));
@@ -117,12 +125,13 @@ pub fn place(
 mod tests {
     use super::*;
     use crate::network::topology::Dragonfly;
+    use crate::storage::Arrangement;
 
     fn placed(wishes: &[(u32, Nodes)]) -> Result<Vec<Vec<u32>>> {
         let topology = Dragonfly::new(5, 4, 2, 1).unwrap().into();
         let wishes: Vec<_> =
             wishes.iter().map(|(ranks, nodes)| ("it".to_owned(), *ranks, nodes.clone())).collect();
-        place(&wishes, &Layout::of(&topology), &topology, 7)
+        place(&wishes, &Layout::of(&topology, Arrangement::ComputeSide), &topology, 7)
     }
 
     #[test]
@@ -148,7 +157,7 @@ mod tests {
         let message = |wishes: &[(u32, Nodes)]| placed(wishes).unwrap_err().message;
         assert_eq!(
             message(&[(20, Nodes::Chosen(Policy::RandomNodes)), (11, Nodes::Chosen(Policy::Contiguous))]),
-            "scenario: placement: it has 11 ranks; 10 of 30 compute nodes are free"
+            "scenario: placement: it has 11 ranks; 10 of 30 compute nodes are free; 10 others are burst buffers, 2 in each group of 8 nodes"
         );
         assert_eq!(
             message(&[(2, Nodes::Listed(vec![3]))]),

@@ -1,7 +1,7 @@
 //! A rank: where it is in its program, and what it waits for.
 
 use crate::engine::Picos;
-use crate::mpi::Matching;
+use crate::mpi::{Arrived, InOrder, Matching};
 use crate::workload::operation::{Operation, Program, Seen};
 use std::collections::{HashMap, VecDeque};
 use thalweg_foundation::Result;
@@ -41,6 +41,8 @@ pub struct Rank {
     /// What is left of the collective that it is in.
     pub schedule: VecDeque<Operation>,
     pub matching: Matching,
+    /// Numbers the messages that it sends, and has those that came before their turn.
+    pub order: InOrder<Arrived>,
     /// Requests that are not complete.
     pub pending: Vec<u32>,
     /// Messages that are held back until they are received, by number: their bytes, and the requests of their sends.
@@ -65,6 +67,7 @@ impl Rank {
             program,
             schedule: VecDeque::new(),
             matching: Matching::default(),
+            order: InOrder::default(),
             pending: Vec::new(),
             held: HashMap::new(),
             holds: 0,

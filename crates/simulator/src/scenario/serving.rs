@@ -10,10 +10,14 @@ use super::rank::Waits;
 use crate::engine::Picos;
 use crate::network::Order;
 use crate::storage::{Arrangement, Job, Reply, Request, Server, Storage};
+use thalweg_foundation::{Error, Kind, Result};
 
 impl Partition {
     /// A rank asks for storage: its own device, or a server; what it has to wait for.
-    pub(super) fn ask(&mut self, application: usize, rank: usize, request: Request) -> Waits {
+    ///
+    /// # Errors
+    /// `Invalid` on a machine that has no servers.
+    pub(super) fn ask(&mut self, application: usize, rank: usize, request: Request) -> Result<Waits> {
         let node = self.applications[application].nodes[rank];
         let client = client(application, rank);
         let Request { object: file, offset: at, bytes, writes } = request;
@@ -23,12 +27,19 @@ impl Partition {
             let device = self.local.entry(node).or_insert_with(|| storage.device());
             let done = device.serve(self.network.now(), Request { object, ..request });
             self.network.wake_at(done, STORED << TIMER_SHIFT | client);
-            return Waits::Storage;
+            return Ok(Waits::Storage);
+        }
+        if self.layout.servers() == 0 {
+            let detail = format!(
+                "rank {rank} of application {application} uses storage, and no group of this machine has room for a burst \
+                 buffer (it takes 2 nodes); accepted is the arrangement \"node-local\", or larger groups"
+            );
+            return Err(Error::new(Kind::Invalid, "simulation: storage", detail));
         }
         let ask = Envelope::Ask { client, file: file as u32, at, bytes, writes };
         let (_, server) = place_of_server(&self.settings.storage, &self.layout, &self.applications, client);
         self.post(application, self.layout.terminal_of(node), server, CONTROL_BYTES, ask, Picos::ZERO);
-        Waits::Storage
+        Ok(Waits::Storage)
     }
 
     /// A server is asked to move data: its threads begin.

@@ -2,7 +2,7 @@
 
 use super::device::{Device, Model};
 use super::flat::Flat;
-use super::hdd::Hdd;
+use super::hdd::{Disk, Hdd};
 use super::server::Server;
 use super::ssd::Ssd;
 use thalweg_foundation::{Error, Kind, Result};
@@ -32,12 +32,16 @@ pub enum Kept {
 }
 
 /// How a machine stores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Storage {
     /// Where.
     pub arrangement: Arrangement,
     /// On what; storage-side, what holds large requests.
     pub device: Kept,
+    /// What its flash and its disks are like.
+    pub ssd: Ssd,
+    /// See `ssd`.
+    pub hdd: Hdd,
     /// Requests below so many bytes go to flash, where storage is storage-side.
     pub small_bytes: u64,
     /// Whether opening, closing and synchronising ask the server; otherwise they cost nothing.
@@ -47,13 +51,26 @@ pub struct Storage {
 impl Storage {
     /// That of the published artifact.
     pub fn artifact() -> Storage {
-        Storage::default()
+        Storage {
+            arrangement: Arrangement::ComputeSide,
+            device: Kept::Flat,
+            small_bytes: 0,
+            asks: false,
+            ..Storage::paper(Arrangement::ComputeSide)
+        }
     }
 
     /// That of the paper: flash in burst buffers, disks behind servers, 64 KB between small and large.
     pub fn paper(arrangement: Arrangement) -> Storage {
         let device = if arrangement == Arrangement::StorageSide { Kept::Hdd } else { Kept::Ssd };
-        Storage { arrangement, device, small_bytes: 64 << 10, asks: true }
+        Storage {
+            arrangement,
+            device,
+            ssd: Ssd::table1(),
+            hdd: Hdd::table1(),
+            small_bytes: 64 << 10,
+            asks: true,
+        }
     }
 
     /// The same with another arrangement or device, by their names.
@@ -88,18 +105,25 @@ impl Storage {
         Ok(Storage { device, ..base })
     }
 
+    /// The names of the devices of it that have numbers.
+    pub(super) fn devices(&self) -> Vec<&'static str> {
+        let flash = self.device == Kept::Ssd || self.arrangement == Arrangement::StorageSide;
+        let disks = self.device == Kept::Hdd;
+        [("ssd", flash), ("hdd", disks)].into_iter().filter_map(|(name, has)| has.then_some(name)).collect()
+    }
+
     /// A device of this storage.
     pub fn device(&self) -> Device {
         Device::new(match self.device {
             Kept::Flat => Model::Flat(Flat::artifact()),
-            Kept::Ssd => Model::Ssd(Ssd::table1()),
-            Kept::Hdd => Model::Hdd(Hdd::table1()),
+            Kept::Ssd => Model::Ssd(self.ssd),
+            Kept::Hdd => Model::Hdd(Disk::new(self.hdd)),
         })
     }
 
     /// A server of this storage.
     pub fn server(&self) -> Server {
-        let flash = || Device::new(Model::Ssd(Ssd::table1()));
+        let flash = || Device::new(Model::Ssd(self.ssd));
         let small = (self.arrangement == Arrangement::StorageSide).then(|| (self.small_bytes, flash()));
         Server::new(self.device(), small)
     }

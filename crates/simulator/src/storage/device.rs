@@ -1,7 +1,7 @@
 //! A storage device: first come, first served, with a service time by its kind.
 
 use super::flat::Flat;
-use super::hdd::Hdd;
+use super::hdd::Disk;
 use super::ssd::Ssd;
 use crate::engine::Picos;
 
@@ -26,7 +26,7 @@ pub enum Model {
     /// Flash with pages and channels.
     Ssd(Ssd),
     /// A disk that turns.
-    Hdd(Hdd),
+    Hdd(Disk),
 }
 
 /// A device, what it is like and what it is doing.
@@ -57,7 +57,7 @@ impl Device {
         let (service, seek) = match &mut self.model {
             Model::Flat(flat) => flat.service(request),
             Model::Ssd(ssd) => (ssd.service(request), false),
-            Model::Hdd(hdd) => hdd.service(begin, request),
+            Model::Hdd(disk) => disk.service(begin, request),
         };
         self.free = begin + service;
         self.busy += service;

@@ -9,8 +9,8 @@ use super::device::Request;
 use crate::engine::random::{self, Purpose};
 use crate::engine::Picos;
 
-/// The parameters of a disk, and where it stands.
-#[derive(Clone, Debug)]
+/// The parameters of a disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hdd {
     /// Revolutions a minute.
     pub rpm: u64,
@@ -30,6 +30,12 @@ pub struct Hdd {
     pub cache: u64,
     /// How many writes its cache puts into order: with n of them seeks are 3 / n as far, and rotation takes 1 / n as long.
     pub ordered_writes: u64,
+}
+
+/// A disk, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    hdd: Hdd,
     /// The object that it worked on last, and where in it that ended.
     at: Option<(u64, u64)>,
     /// What is kept of that object, from where on; and since when it reads ahead.
@@ -53,10 +59,6 @@ impl Hdd {
             read_ahead: 1 << 20,
             cache: 64 << 20,
             ordered_writes: 47,
-            at: None,
-            kept: 0,
-            idle_since: None,
-            count: 0,
         }
     }
 
@@ -79,6 +81,13 @@ impl Hdd {
         let beyond = tracks - near;
         self.settle + Picos((self.root.0 as f64 * near.sqrt() + self.far * beyond).round() as u64)
     }
+}
+
+impl Disk {
+    /// A disk that did nothing yet.
+    pub fn new(hdd: Hdd) -> Disk {
+        Disk { hdd, at: None, kept: 0, idle_since: None, count: 0 }
+    }
 
     /// How long a request takes that begins at `begin`, and whether it needs a seek.
     pub fn service(&mut self, begin: Picos, request: Request) -> (Picos, bool) {
@@ -90,24 +99,24 @@ impl Hdd {
         self.count += 1;
         let (service, sought) = if known && !writes {
             let missing = (offset + bytes).saturating_sub(end + ahead);
-            (self.transfer(missing.min(bytes)), false)
+            (self.hdd.transfer(missing.min(bytes)), false)
         } else if last == object && offset == end {
-            (self.transfer(bytes), false)
+            (self.hdd.transfer(bytes), false)
         } else {
             let distance = match self.at {
-                Some((last, end)) if last == object => offset.abs_diff(end) as f64 / self.track as f64,
+                Some((last, end)) if last == object => offset.abs_diff(end) as f64 / self.hdd.track as f64,
                 // Another object lies anywhere near: as far as the square root goes.
-                _ => self.near as f64 / 3.0,
+                _ => self.hdd.near as f64 / 3.0,
             };
-            let order = if writes { self.ordered_writes.max(3) } else { 1 };
+            let order = if writes { self.hdd.ordered_writes.max(3) } else { 1 };
             let seek = if writes { 3.0 / order as f64 * distance } else { distance };
             let draw = random::bits(object, Purpose::Rotation, offset, self.count);
-            let rotation = random::between(draw, Picos::ZERO, self.revolution());
-            (self.seek(seek) + Picos(rotation.0 / order) + self.transfer(bytes), true)
+            let rotation = random::between(draw, Picos::ZERO, self.hdd.revolution());
+            (self.hdd.seek(seek) + Picos(rotation.0 / order) + self.hdd.transfer(bytes), true)
         };
         let reached = if known { (offset + bytes).max(end + ahead) } else { offset + bytes };
         let from = if known || (last == object && offset == end) { self.kept } else { offset };
-        self.kept = from.max(reached.saturating_sub(self.cache));
+        self.kept = from.max(reached.saturating_sub(self.hdd.cache));
         self.at = Some((object, reached));
         self.idle_since = (!writes).then_some(begin + service);
         (service, sought)
@@ -116,8 +125,8 @@ impl Hdd {
     /// How many bytes it has read ahead until now.
     fn ahead(&self, now: Picos) -> u64 {
         let Some(since) = self.idle_since.filter(|since| *since < now) else { return 0 };
-        let turned = (now - since).0 as f64 / self.revolution().0 as f64;
-        ((turned * self.track as f64) as u64).min(self.read_ahead)
+        let turned = (now - since).0 as f64 / self.hdd.revolution().0 as f64;
+        ((turned * self.hdd.track as f64) as u64).min(self.hdd.read_ahead)
     }
 }
 
@@ -136,27 +145,27 @@ mod tests {
 
     #[test]
     fn a_request_takes_seek_rotation_and_transfer() {
-        let disk = simple();
-        assert_eq!((disk.revolution(), disk.transfer(2_500)), (Picos(10_000_000_000), Picos(25_000_000)));
+        let hdd = simple();
+        assert_eq!((hdd.revolution(), hdd.transfer(2_500)), (Picos(10_000_000_000), Picos(25_000_000)));
         // 0.5 ms + 0.3667 ms · √100; beyond 500 tracks 4.6 ns a track.
-        assert_eq!(disk.seek(100.0), Picos(500_000_000 + 3_667_000_000));
-        assert_eq!((disk.seek(1500.0) - disk.seek(500.0)).0, 4_600_000);
-        let mut disk = simple();
+        assert_eq!(hdd.seek(100.0), Picos(500_000_000 + 3_667_000_000));
+        assert_eq!((hdd.seek(1500.0) - hdd.seek(500.0)).0, 4_600_000);
+        let mut disk = Disk::new(simple());
         let (first, _) = disk.service(Picos::ZERO, read(0, 1000));
         assert_eq!(first, Picos(10_000_000), "it stands at the beginning");
         let (jump, sought) = disk.service(first, read(100_001_000, 1000));
-        let least = disk.seek(100.0) + disk.transfer(1000);
-        assert!(sought && jump >= least && jump < least + disk.revolution(), "{jump:?}");
+        let least = hdd.seek(100.0) + hdd.transfer(1000);
+        assert!(sought && jump >= least && jump < least + hdd.revolution(), "{jump:?}");
         // Sorted with others, a write goes 3 / 47 as far and waits at most 1 / 47 of a revolution.
         let write = Request { object: 1, offset: 1000, bytes: 1000, writes: true };
         let (write, _) = disk.service(first, write);
-        let least = disk.seek(100.0 * 3.0 / 47.0) + disk.transfer(1000);
+        let least = hdd.seek(100.0 * 3.0 / 47.0) + hdd.transfer(1000);
         assert!((write.0 as f64 - least.0 as f64) < 10e9 / 47.0 + 1e6, "{write:?} {least:?}");
     }
 
     #[test]
     fn what_was_read_ahead_needs_no_transfer_and_what_is_kept_none_at_all() {
-        let mut disk = simple();
+        let mut disk = Disk::new(simple());
         let (first, _) = disk.service(Picos::ZERO, read(0, 1000));
         // 2 µs later 200 bytes are read ahead: of 300, 100 are missing.
         let (next, _) = disk.service(first + Picos(2_000_000), read(1000, 300));

@@ -1,7 +1,7 @@
 //! Table 1 of the MFNetSim paper: what the models of both devices come to.
 
 use super::device::{Device, Model, Request};
-use super::hdd::Hdd;
+use super::hdd::{Disk, Hdd};
 use super::ssd::Ssd;
 use crate::engine::random::{self, Purpose};
 use crate::engine::Picos;
@@ -25,7 +25,7 @@ pub struct Row {
 
 /// All rows of the table.
 pub fn table1() -> Vec<Row> {
-    let hdd = || Device::new(Model::Hdd(Hdd::table1()));
+    let hdd = || Device::new(Model::Hdd(Disk::new(Hdd::table1())));
     let ssd = || Device::new(Model::Ssd(Ssd::table1()));
     let row = |quantity, model, reference| Row { quantity, model, reference };
     vec![

@@ -45,8 +45,13 @@ pub struct Part<'a> {
 }
 
 /// The tag of a collective's messages.
-fn tag_of(kind: Collective) -> Tag {
+pub fn tag_of(kind: Collective) -> Tag {
     TAGS + kind as Tag
+}
+
+/// Whether a tag is that of a collective's messages.
+pub fn is_collective(tag: Tag) -> bool {
+    tag >= TAGS
 }
 
 /// The collective whose messages have a tag.

@@ -4,7 +4,7 @@ use super::super::calls::Calls;
 use super::super::fabric::Notice;
 use super::super::message::Order;
 use super::{event, Flows, LONG_PACKETS};
-use crate::engine::random::{self, Purpose};
+use crate::engine::random::Purpose;
 use crate::engine::Picos;
 use std::collections::VecDeque;
 
@@ -32,18 +32,17 @@ pub struct Interface {
 impl<P: Copy> Flows<P> {
     /// How much later a message reaches its interface that is sent at `called`, for small things that take time in a node.
     pub(super) fn handing(&mut self, terminal: u32, called: Picos) -> Picos {
-        let mut calls = self.interfaces[terminal as usize].calls;
-        let late = calls.another(called, |purpose, count| self.dither(purpose, terminal, count));
-        self.interfaces[terminal as usize].calls = calls;
-        late
+        let draw = |purpose, count| self.plan.parameters.draw_dither(self.seed, purpose, terminal, count);
+        self.interfaces[terminal as usize].calls.another(called, draw)
     }
 
     pub(super) fn enter(&mut self, message: u32, at: Picos) {
         let terminal = self.messages[message].order.from;
-        let dither = self.dither(Purpose::Entering, terminal, self.interfaces[terminal as usize].entered);
         let interface = &mut self.interfaces[terminal as usize];
+        let parameters = &self.plan.parameters;
+        let dither = parameters.draw_dither(self.seed, Purpose::Entering, terminal, interface.entered);
         interface.entered += 1;
-        interface.enters = at.max(interface.enters) + self.plan.parameters.interface_delay + dither;
+        interface.enters = at.max(interface.enters) + parameters.interface_delay + dither;
         self.messages[message].enters = interface.enters;
         interface.waiting.push_back(message);
         if !interface.busy {
@@ -90,10 +89,5 @@ impl<P: Copy> Flows<P> {
         if !order.wants.delivered {
             self.messages.release(number);
         }
-    }
-
-    fn dither(&self, purpose: Purpose, terminal: u32, count: u64) -> Picos {
-        let (least, most) = self.plan.parameters.dither;
-        random::between(random::bits(self.seed, purpose, u64::from(terminal), count), least, most)
     }
 }

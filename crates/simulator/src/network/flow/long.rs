@@ -41,7 +41,7 @@ impl Flow {
     /// When it ends by its rates.
     fn plan(&mut self) {
         let picos = (self.left.max(0.0) / self.rate().max(f64::MIN_POSITIVE)).ceil();
-        self.ends = self.since + Picos(picos.min(1e18) as u64) + self.last;
+        self.ends = self.since + Picos(picos as u64) + self.last;
     }
 }
 
@@ -69,9 +69,6 @@ impl<P: Copy> Flows<P> {
 
     /// The flows that end now end.
     pub(super) fn end(&mut self) {
-        if self.now != self.next_end {
-            return;
-        }
         self.next_end = Picos::NEVER;
         let mut first = Picos::NEVER;
         let mut place = 0;

@@ -165,9 +165,16 @@ impl<P: Copy> Flows<P> {
     pub fn step_before(&mut self, end: Picos) -> bool {
         let Some(event) = self.calendar.pop_before(end) else { return false };
         debug_assert!(event.at >= self.now, "causality");
+        let (kind, what) = event::read(&event);
+        if kind == event::END && event.at != self.next_end {
+            return true;
+        }
+        if kind == event::SETTLE && self.flows.is_empty() {
+            self.settling = false;
+            return true;
+        }
         self.now = event.at;
         self.counters.events += 1;
-        let (kind, what) = event::read(&event);
         let low = what as u32;
         match kind {
             event::END => self.end(),

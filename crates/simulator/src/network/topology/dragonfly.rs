@@ -108,6 +108,13 @@ impl Dragonfly {
         self.routers + self.global_links + self.terminals
     }
 
+    pub(super) fn has(&self, kind: LinkKind) -> bool {
+        match kind {
+            LinkKind::Local => self.routers > 1,
+            _ => self.groups > 1,
+        }
+    }
+
     pub(super) fn group_size(&self) -> u32 {
         self.routers * self.terminals
     }

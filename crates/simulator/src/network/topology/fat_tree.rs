@@ -136,6 +136,13 @@ impl FatTree {
         self.radix
     }
 
+    pub(super) fn has(&self, kind: LinkKind) -> bool {
+        match kind {
+            LinkKind::Local => self.levels.len() > 2,
+            _ => self.levels.len() > 1,
+        }
+    }
+
     pub(super) fn group_size(&self) -> u32 {
         if self.levels.len() == 1 {
             self.terminals

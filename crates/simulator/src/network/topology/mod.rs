@@ -104,6 +104,11 @@ impl Topology {
         each!(self, known => known.end(router, index))
     }
 
+    /// Whether it has links of a kind.
+    pub fn has(&self, kind: LinkKind) -> bool {
+        kind == LinkKind::Terminal || each!(self, known => known.has(kind))
+    }
+
     /// Terminals that lie close together: those of a dragonfly's group, below a top of a tree, in a slab of a torus.
     pub fn group_size(&self) -> u32 {
         each!(self, known => known.group_size())
@@ -155,6 +160,7 @@ mod tests {
         for machine in machines {
             let radix = machine.radix();
             let mut hung = vec![0; machine.terminal_count() as usize];
+            let mut kinds = vec![LinkKind::Terminal];
             for router in 0..machine.router_count() {
                 for index in 0..radix {
                     match machine.end(router, index) {
@@ -164,6 +170,7 @@ mod tests {
                             assert_eq!(machine.router_of(terminal), router);
                         }
                         End::Router { kind, port } => {
+                            kinds.push(kind);
                             let back = machine.end(port / radix, port % radix);
                             assert_eq!(
                                 back,
@@ -175,6 +182,9 @@ mod tests {
                 }
             }
             assert!(hung.iter().all(|times| *times == 1), "{machine:?}");
+            for kind in [LinkKind::Terminal, LinkKind::Local, LinkKind::Global] {
+                assert_eq!(machine.has(kind), kinds.contains(&kind), "{machine:?} {kind:?}");
+            }
             let firsts = machine.firsts();
             assert!(firsts[0] == 0 && firsts.is_sorted_by(|a, b| a < b));
             assert_eq!(machine.terminal_count() % machine.group_size(), 0);

@@ -78,6 +78,10 @@ impl Torus {
         self.strides[last]
     }
 
+    pub(super) fn has(&self, kind: LinkKind) -> bool {
+        kind == LinkKind::Local && self.routers > 1
+    }
+
     pub(super) fn group_size(&self) -> u32 {
         self.slab() * self.terminals
     }
