@@ -61,7 +61,7 @@ def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
     if path.suffix not in (".json", ".toml"):
         raise ConfigError(f"{what}: {path} ends in {path.suffix!r}; accepted are .json and .toml")
     try:
-        content = json.loads(text) if path.suffix == ".json" else _toml(text)
+        content = json.loads(text) if path.suffix == ".json" else toml(text)
     except ValueError as error:
         raise ConfigError(f"{what}: {path} is not {path.suffix[1:].upper()}: {error}") from error
     if not isinstance(content, dict):
@@ -158,7 +158,8 @@ def _inner_model(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def _toml(text: str) -> dict[str, Any]:
+def toml(text: str) -> dict[str, Any]:
+    """What TOML says; raises a ValueError where it is none."""
     for name in ("tomllib", "tomli"):  # Python 3.10 has no tomllib
         if importlib.util.find_spec(name) is not None:
             content: dict[str, Any] = importlib.import_module(name).loads(text)

@@ -111,7 +111,7 @@ def test_a_program_that_waits_for_ever_is_stopped_and_leaves_nothing(mpi: Any, t
         timeout=120,
     )
     assert done.returncode == 1
-    assert "not done in 8 s" in done.stderr
+    assert "not done in 8 s: rank 0 waits for 1 B from rank 1; rank 1 has ended" in done.stderr
     assert [path.name for path in env_temp.iterdir() if path.name.startswith("thalweg-exec-")] == []
     assert working(str(env_temp)) == []
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from command_line import thalweg
 from source_tree import ROOT
 from thalweg.errors import ConfigError, InvalidError
 from thalweg.simulator import Scenario, simulate
-from thalweg.simulator.program import Program, check, given
+from thalweg.simulator import operations as op
+from thalweg.simulator.program import Program, check, given, split
+from thalweg.simulator.recorded import Run, load, save
 from thalweg.simulator.validation import validate
 
 PROGRAMS = ROOT / "examples/programs"
@@ -161,6 +165,15 @@ def test_the_devices_come_to_the_papers_table() -> None:
     [
         ({"program": "nowhere.ncptl"}, r"there is no program 'nowhere.ncptl'; give a file beside the scenario"),
         ({"name": "lulesh"}, r"name is 'lulesh'; accepted are milc, nekbone, checkpoint, cosmoflow, or give a program"),
+        ({}, r"application\[0\]: has no name; accepted are milc, nekbone, checkpoint, cosmoflow, or give a program"),
+        ({"name": "milc", "ranks": 1 << 40}, r"application\[0\].ranks: is 1099511627776"),
+        ({"name": "milc", "nodes": []}, r"nodes.*: is an empty list; give a compute node for each rank"),
+        ({"name": "milc", "nodes": [-1]}, r"nodes.*: has -1; accepted are the numbers of compute nodes, from 0 on"),
+        ({"name": "milc", "nodes": [1 << 64]}, r"nodes.*: has 18446744073709551616; accepted are"),
+        ({"name": "milc", "nodes": "."}, r"there is no file '.'; give one beside the scenario"),
+        ({"name": "milc", "nodes": "x" * 999}, r"there is no file 'xxx"),
+        ({"name": "milc", "nodes": [0], "line": 2}, r"milc has a line, 2, of no file; give the file of nodes as well"),
+        ({"name": "milc", "nodes": None, "line": 1}, r"milc has a line, 1, of no file"),
         ({"name": "milc", "ranks": 20}, r"milc has 300 ranks; only a program or operations can have others"),
         ({"program": str(PROGRAMS / "milc.ncptl"), "iterations": 3}, r"milc has no iterations; only milc has"),
     ],
@@ -193,11 +206,23 @@ def test_the_command_checks_and_counts(tmp_path: Path) -> None:
     assert (row["line"], row["column"], row["word"], row["help"]) == (2, 8, "sned", "did you mean `sends`?")
     assert "2 | task 0 sned a 4 byte message to task 1\n  |        ^^^^ expected" in done.stderr
     assert thalweg("sim", "check", str(PROGRAMS / "milc.ncptl"), "-n", "299").returncode == 1
+    again = thalweg("sim", "check", str(PROGRAMS / "milc.ncptl"), "--iterations", "1", "-n", "300", "--json", "-")
+    assert {row["operation"]: (row["count"], row["bytes"]) for row in json.loads(again.stdout)["rows"]} == rows
+    wrong.write_text(
+        "task 0 sends 2 4 byte messages to unsuspecting task 1 then task 2 receives a 8 byte message from task 1"
+    )
+    done = thalweg("sim", "check", str(wrong), "-n", "3")
+    assert done.returncode == 0
+    assert "warning: messages that nobody receives: 2 from task 0 to task 1" in done.stderr
+    assert "warning: messages that are received and nobody sends: 1 from task 1 to task 2" in done.stderr
+    assert thalweg("sim", "check", str(wrong), "-n", str(1 << 64)).returncode == 2
     assert thalweg("sim", "check", str(tmp_path / "nowhere.ncptl")).returncode == 2
 
 
 def test_words_of_a_command_are_parameters() -> None:
     assert given(["--reps", "3", "-s=8M"]) == {"--reps": "3", "-s": "8M"}
+    for words in (["--reps", "3", "mpirun", "-n", "4"], ["--reps", "3", "--", "mpirun", "-n", "4"]):
+        assert split(words) == (["--reps", "3"], ["mpirun", "-n", "4"])
     for words, message in [
         (["3"], "'3' is no option"),
         (["--reps"], "--reps has no value"),
@@ -259,15 +284,53 @@ def test_functions_that_cannot_be_are_refused(tmp_path, given, message):
 @pytest.mark.parametrize(
     ("operations", "message"),
     [
-        (lambda rank, ranks: [("jump", 1)], 'rank 0: ValueError: there is no operation "jump"'),
-        (lambda rank, ranks: [("send", 1)], "rank 0: ValueError: expected tuple of length 4"),
-        (lambda rank, ranks: [("send", 1, -1, 0)], "rank 0: OverflowError"),
-        (lambda rank, ranks: 1 / 0, "rank 0: ZeroDivisionError: division by zero"),
-        (lambda rank, ranks: None, "rank 0: TypeError"),
-        (lambda rank, ranks: [("compute", -1.0)], "computes for -1 s; accepted are 0 to 1e6"),
-        (lambda rank, ranks: [("send", 9, 8, 0)], "sends to rank 9; accepted are the other ranks below 2"),
+        (lambda rank, ranks: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda rank, ranks: None, "TypeError"),
+        ("send", "gave 'send'; expected an operation such as operations.send(1, 4096)"),
+        (("jump", 1), 'there is no operation "jump"'),
+        (("send", 1), "gave ('send', 1); expected (\"send\", to, size_bytes, tag)"),
+        (op.send(1, -1), "send: size_bytes is -1; accepted are whole numbers from 0 to 1099511627776"),
+        (op.send(1, 1 << 60), "send: size_bytes is 1152921504606846976; accepted are"),
+        (op.send(1, 0.5), "send: size_bytes is 0.5; accepted are"),
+        (op.send(9, 8), "send: to is 9; accepted are whole numbers from 0 to 1"),
+        (op.send(1, 8, tag=1 << 31), "send: tag is 2147483648; accepted are"),
+        (op.irecv(None, 8, request=-1), "irecv: request is -1; accepted are"),
+        (op.recv(7, 8), "recv: source is 7; accepted are"),
+        (op.wait("first"), "wait: request is 'first'; accepted are"),
+        (op.compute(-1.0), "compute: seconds is -1.0; accepted are 0 to 1e6"),
+        (op.write(8, at=-4), "write: at is -4; accepted are"),
+        (op.bcast(2, 8), "bcast: root is 2; accepted are"),
+        (op.barrier([0, 0, 1]), "barrier: member 0 is given twice; give each once"),
+        (op.allreduce(8, [0, 3]), "allreduce: a member is 3; accepted are whole numbers from 0 to 1"),
     ],
 )
-def test_what_a_function_does_wrong_is_told_with_its_rank(operations, message):
-    with pytest.raises(InvalidError, match=message):
-        simulate({"application": [{"operations": operations, "ranks": 2}]})
+def test_what_a_function_does_wrong_is_told_with_rank_operation_and_value(operations, message):
+    def wrong(rank, ranks):
+        return operations(rank, ranks) if callable(operations) else [operations]
+
+    with pytest.raises(InvalidError, match=re.escape(f"rank 0 of wrong: {message}")):
+        simulate({"application": [{"operations": wrong, "ranks": 2}]})
+
+
+def test_ranks_that_wait_in_a_collective_are_told_its_name():
+    def stuck(rank, ranks):
+        if rank == 0:
+            yield op.barrier()
+
+    with pytest.raises(InvalidError, match=r"rank 0 of stuck waits for a message from rank 1 in their barrier"):
+        simulate({"application": [{"operations": stuck, "ranks": 2}]})
+
+
+def test_a_transfer_that_no_machine_can_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidError, match=r"rank 0 of .* has a write of 1125899906842624 bytes; accepted are up to"):
+        small(tmp_path, "task 0 writes 1024*1024*1024*1024*1K")
+
+
+def test_what_a_program_logs_need_not_be_a_number(tmp_path: Path) -> None:
+    outcome = small(tmp_path, 'task 0 logs 1/bytes_sent as "rate"')
+    assert [value for _, _, value in outcome.applications[0].logged] == [math.inf]
+    run = Run("small", {}, outcome)
+    (save(run, tmp_path / "run") / "outcome.json").read_text().index("null")
+    json.loads((tmp_path / "run/outcome.json").read_text(), parse_constant=pytest.fail)
+    ((task, label, value),) = load(tmp_path / "run").outcome.applications[0].logged
+    assert (task, label) == (0, "rate") and math.isnan(value)

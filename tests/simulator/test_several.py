@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from command_line import thalweg
-from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError
+from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError, ThalwegError
 from thalweg.report.run_labels import told_apart
 from thalweg.report.simulated import interference, write_simulated
 from thalweg.report.simulated_charts import Heat, link_map
@@ -17,7 +19,7 @@ from thalweg.report.topology_layout import Layout
 from thalweg.simulator import Scenario, simulate
 from thalweg.simulator.outcome import Link
 from thalweg.simulator.recorded import Run, load, save
-from thalweg.simulator.several import combinations, simulate_all
+from thalweg.simulator.several import combinations, listed, simulate_all
 
 TRAFFIC = {"pattern": "uniform-random", "message_bytes": "4KiB", "mean_gap_ns": 2000, "messages": 3}
 UNIFORM = {"synthetic": TRAFFIC}
@@ -101,6 +103,37 @@ def test_every_combination_of_values_has_a_name():
 def test_values_for_what_is_not_there_are_refused(key, message):
     with pytest.raises(InvalidError, match=message):
         combinations({"seed": 1, "application": [{}]}, [(key, [1])])
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([("seed", [1, 2]), ("network.routing", ["par"])], ["seed=1,routing=par", "seed=2,routing=par"]),
+        ([("application.0.nodes", ["a/b.conf", "a_b.conf"])], ["nodes=a_b.conf", "nodes=a_b.conf~2"]),
+        ([("application[0].nodes", [[0, 1], "../x"])], ["nodes=0_1", "nodes=.._x"]),
+        (
+            [("application.0.name", ["a"]), ("application.1.name", ["b"])],
+            ["application.0.name=a,application.1.name=b"],
+        ),
+        ([("application.0.nodes", [list(range(300))])], ["nodes=" + "_".join(map(str, range(300)))[:144]]),
+    ],
+)
+def test_combinations_are_called_so_that_folders_can_be(values, names):
+    assert list(combinations({"application": [{}, {}]}, values)) == names
+
+
+def test_commas_in_brackets_and_quotation_marks_do_not_part_values():
+    assert listed("minimal,par") == ["minimal", "par"]
+    assert listed('[0,1],{a=[2,3]}, "x,]y"') == ["[0,1]", "{a=[2,3]}", '"x,]y"']
+
+
+def test_what_was_found_is_told_where_it_cannot_be_written(alone, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", full)
+    with pytest.raises(ThalwegError, match=r"run could not be written: No space left on device"):
+        save(alone, tmp_path / "run")
 
 
 def test_what_shares_a_machine_is_put_beside_itself_alone(alone, together):
@@ -248,7 +281,15 @@ def test_commands_write_folders_and_pages(tmp_path):
         (("compare", "runs/sim-uniform-001"), "one run was given, uniform; expected two or more"),
         (("compare", "both", "nowhere"), "there is no run in nowhere"),
         (("sweep", "uniform.toml", "--set", "seed"), "--set 'seed': expected KEY=VALUE,VALUE,…"),
+        (("sweep", "uniform.toml", "--set", "seed=1,01"), "uniform,seed=1 and uniform,seed=01 are the same scenario"),
         (("run", "uniform.toml", "--out", "runs/sim-uniform-001"), "has a run already"),
+        (("run", "uniform.toml", "--out", "uniform.toml"), "uniform.toml cannot be written to: it is a file"),
+        (
+            ("sweep", "uniform.toml", "--out", "uniform.toml/in"),
+            "uniform.toml/in cannot be written to: Not a directory",
+        ),
+        (("compare", "both", "--out", "both"), "--out: both is a folder; name a page"),
+        (("validate", "--only", "storage-*", "--json", "both"), "--json: both is a folder; name a file"),
     ):
         refused = thalweg("sim", *words, cwd=tmp_path)
         assert refused.returncode != 0 and message in refused.stderr

@@ -219,10 +219,14 @@ def test_an_impossible_network_is_refused(network: dict[str, Any], message: str)
         simulate(scenario(network={"routing": "minimal", **network}))
 
 
-def test_a_file_of_nodes_without_the_line_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "nodes.conf").write_text("1 2 3\n")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"1 2 3\n", "has no line 2 of nodes; it has 1"), (b"1 2\xff\n", "byte 3 is not UTF-8; expected a text file")],
+)
+def test_a_file_of_nodes_that_has_none_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "nodes.conf").write_bytes(content)
     (tmp_path / "run.toml").write_text('[[application]]\nname = "milc"\nnodes = "nodes.conf"\nline = 2\n')
-    with pytest.raises(InvalidError, match="has no line 2 of nodes; it has 1"):
+    with pytest.raises(InvalidError, match=message):
         simulate(tmp_path / "run.toml")
 
 

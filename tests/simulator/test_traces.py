@@ -446,14 +446,27 @@ def test_files_that_are_not_a_runs_are_refused(
         run(folder)
 
 
-def test_a_read_before_its_write_is_named(tmp_path: Path) -> None:
-    events = [("trainer", "read", 1, 2, "a", 10), ("solver", "write", 3, 4, "a", 10)]
-    message = (
-        r"a read of 'a' by rank 0 of trainer ended 0.002000000 s after the start, but rank 0 of solver was the first "
-        r"to write it, and began at 0.003000000 s; expected reads after their writes, by one clock"
-    )
+@pytest.mark.parametrize(
+    ("events", "scale", "message"),
+    [
+        (
+            [("trainer", "read", 1, 2, "a", 10), ("solver", "write", 3, 4, "a", 10)],
+            1.0,
+            r"a read of 'a' by rank 0 of trainer ended 0.002000000 s after the start, but rank 0 of solver was the "
+            r"first to write it, and began at 0.003000000 s; expected reads after their writes, by one clock",
+        ),
+        (
+            [("trainer", "train", 0, 2e6, "", 0), ("solver", "write", 3, 4, "a", 10)],
+            1000.0,
+            r"run: rank 0 of trainer computes for 2000 s at once, which compute_scale = 1000 makes 2e\+06 s; "
+            r"accepted are up to 1e\+06 s",
+        ),
+    ],
+    ids=["read before its write", "computing for weeks"],
+)
+def test_what_no_machine_can_do_is_named(tmp_path: Path, events: list[Any], scale: float, message: str) -> None:
     with pytest.raises(InvalidError, match=message):
-        run(made(tmp_path / "run", events))
+        Trace(made(tmp_path / "run", events), compute_scale=scale)
 
 
 def test_the_command_says_what_has_no_counterpart(tmp_path: Path) -> None:

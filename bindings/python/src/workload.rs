@@ -88,7 +88,8 @@ impl BoundProgram {
         self.0.values()
     }
 
-    /// What the tasks from `first` to before `last` do: operations by kind (count, bytes), and messages (count, bytes).
+    /// What the tasks from `first` to before `last` do: operations by kind (count, bytes), messages (count, bytes) without those
+    /// of collectives and with them, and where sender and receiver do not agree how many more are sent.
     /// Loops over a time repeat as often as `laps` says, and once where it says nothing.
     #[pyo3(signature = (first, last, laps = Vec::new()))]
     fn tally<'py>(
@@ -111,7 +112,8 @@ impl BoundProgram {
         for (kind, (count, bytes)) in &counted.operations {
             kinds.set_item(kind, (count, bytes))?;
         }
-        (kinds, counted.sent(), counted.messages).into_pyobject(py)
+        let balance: Vec<_> = counted.balance.iter().map(|((from, to), more)| (*from, *to, *more)).collect();
+        (kinds, counted.sent(), counted.messages, balance).into_pyobject(py)
     }
 
     fn task(&self, task: u32) -> WorkloadTask {

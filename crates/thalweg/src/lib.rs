@@ -33,7 +33,7 @@ pub mod simulator {
     pub use thalweg_simulator::workload::applications::Application;
     pub use thalweg_simulator::workload::language::{Bound, Diagnostic, Performer, Program, Source as Text};
     pub use thalweg_simulator::workload::operation::{
-        Behaviour, Collective, Generator, Group, Operation, Seen, Source,
+        Behaviour, Collective, Generator, Group, Operation, Seen, Source, MOST_BYTES,
     };
     pub use thalweg_simulator::workload::synthetic::{Gaps, Pattern, Synthetic};
 }

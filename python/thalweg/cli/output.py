@@ -42,7 +42,7 @@ class Output:
     Raises
     ------
     InvalidError
-        When the file's folder does not exist, before any work is done.
+        When the file's folder does not exist or the file is a folder, before any work is done.
     """
 
     def __init__(self, json_path: str | None) -> None:
@@ -50,6 +50,8 @@ class Output:
 
         if json_path not in (None, "-") and not Path(str(json_path)).absolute().parent.is_dir():
             raise InvalidError(f"--json: no folder {Path(str(json_path)).absolute().parent}; make it first")
+        if json_path not in (None, "-") and Path(str(json_path)).is_dir():
+            raise InvalidError(f"--json: {json_path} is a folder; name a file")
         self._json_path = json_path
         self.console: Console = Console(stderr=json_path == "-")
         if not self.console.is_terminal:

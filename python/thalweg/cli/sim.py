@@ -25,7 +25,8 @@ def register(app: typer.Typer) -> None:
     sim.command("sweep")(sweep)
     sim.command("compare")(compare)
     sim.command("validate")(validate)
-    sim.command("check")(check)
+    # Options that are not the command's own are the program's.
+    sim.command("check", context_settings={"ignore_unknown_options": True})(check)
     sim.command("exec", context_settings={"ignore_unknown_options": True})(execute)
     app.add_typer(sim, name="sim")
 
@@ -66,12 +67,14 @@ def run(
     given = {"model": model, "seed": seed, "threads": threads}
     content.update({name: value for name, value in given.items() if value is not None})
     wanted = Scenario.checked(content, scenario.absolute().parent)
-    folder = free(out) if out is not None else next_folder(f"sim-{scenario.stem}")
+    folder = free(out if out is not None else next_folder(f"sim-{scenario.stem}"))
     with telling() as tell:
         outcome = simulate(wanted, tell=partial(tell, scenario.stem))
     run = Run.of(scenario.stem, wanted, outcome)
-    save(run, folder)
-    shown([run], folder / "report.html", output)
+    try:
+        save(run, folder)
+    finally:  # what was found is told where it cannot be written
+        shown([run], folder / "report.html", output)
 
 
 @command

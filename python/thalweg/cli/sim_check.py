@@ -10,16 +10,24 @@ import typer
 from thalweg.cli.outcome import FAILED, command
 from thalweg.cli.output import JsonOption
 
+#: What the workload language accepts.
+MOST_TASKS = 1 << 24
+
 
 @command
 def check(
     program: Annotated[Path, typer.Argument(help="The program, a text file.", show_default=False)],
     parameters: Annotated[
         list[str] | None,
-        typer.Argument(help="Behind `--`: the program's own options, such as `--reps 3`.", show_default=False),
+        typer.Argument(
+            metavar="[PARAMETERS]",
+            help="The program's own options, such as `--reps 3`; behind `--` those that are called like one of these.",
+            show_default=False,
+        ),
     ] = None,
     tasks: Annotated[
-        int | None, typer.Option("--tasks", "-n", min=1, help="Also count what so many tasks will do.")
+        int | None,
+        typer.Option("--tasks", "-n", min=1, max=MOST_TASKS, help="Also count what so many tasks will do."),
     ] = None,
     json_path: JsonOption = None,
 ) -> None:
@@ -27,11 +35,13 @@ def check(
 
     With `--tasks` the operations of all tasks are counted without a machine: messages, bytes, collectives, files.
 
+    Messages that nobody receives, and receives of what nobody sends, are then warnings.
+
     Examples:
 
         thalweg sim check examples/programs/milc.ncptl
 
-        thalweg sim check examples/programs/milc.ncptl --tasks 300 -- --iterations 3
+        thalweg sim check examples/programs/milc.ncptl --tasks 300 --iterations 3
 
         thalweg sim check examples/programs/figure6.ncptl --json -
     """
@@ -66,6 +76,8 @@ def check(
     except InvalidError as error:  # the program goes wrong with so many tasks
         typer.echo(str(error), err=True)
         raise typer.Exit(FAILED) from None
+    for warning in tally.unmatched():
+        typer.echo(f"warning: {warning}", err=True)
     counted = [(kind, count, size) for kind, (count, size) in sorted(tally.operations.items())]
     counted += [("messages", *tally.sent), ("messages with collectives", *tally.messages)]
     output.table(f"{program} with {tasks} tasks", ["operation", "count", "bytes"], counted)

@@ -18,7 +18,7 @@ def execute(
         list[str] | None,
         typer.Argument(
             metavar="[PARAMETERS] [-- LAUNCHER]",
-            help="The program's own options, then behind `--` what starts the ranks.",
+            help="The program's own options; then, behind `--`, what starts the ranks.",
             show_default=False,
         ),
     ] = None,
@@ -33,7 +33,7 @@ def execute(
 ) -> None:
     """Run a program with real messages and files, and compare what it did with what the simulator counts.
 
-    Exit status 1 when a rank fails, or counts differ.
+    Exit status 1 when a rank fails, counts differ, or the time is over: then who waits for whom is told.
 
     Examples:
 

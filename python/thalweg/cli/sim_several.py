@@ -28,7 +28,10 @@ def sweep(
     sets: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE,VALUE,…", help="Values for a key, such as `network.routing=minimal,par`."
+            "--set",
+            metavar="KEY=VALUE,VALUE,…",
+            help="Values for a key of the scenario, as TOML or plain words: `network.routing=minimal,par`, or lists: "
+            "`application.0.nodes=\\[0,1],\\[2,3]`.",
         ),
     ] = None,
     parallel: ParallelOption = None,
@@ -39,6 +42,8 @@ def sweep(
 
     Every run is written as it ends: what was interrupted leaves the runs that had ended.
 
+    Keys have dots between tables, and in a list the number of an entry, from 0: `application.0.placement`.
+
     Examples:
 
         thalweg sim sweep uniform-random.toml --set network.routing=minimal,valiant,par --set seed=1,2,3
@@ -48,12 +53,12 @@ def sweep(
     from thalweg.cli.output import Output
     from thalweg.cli.pattern_run import next_folder
     from thalweg.cli.sim_telling import telling
-    from thalweg.simulator.recorded import Run, free, save
+    from thalweg.simulator.recorded import Run, free, save, writable
     from thalweg.simulator.several import simulate_all
 
     output = Output(json_path)
     wanted = _combined(scenarios, sets or [])
-    folder = out if out is not None else next_folder("sim-sweep")
+    folder = writable(out if out is not None else next_folder("sim-sweep"))
     for name in wanted:
         free(folder / name)
     runs = []
@@ -83,9 +88,12 @@ def compare(
     """
     from thalweg.cli.output import Output
     from thalweg.errors import InvalidError
-    from thalweg.simulator.recorded import load
+    from thalweg.simulator.recorded import load, writable
 
     output = Output(json_path)
+    writable(out.absolute().parent)
+    if out.is_dir():
+        raise InvalidError(f"--out: {out} is a folder; name a page, such as {out / 'report.html'}")
     runs: list[Run] = []
     for folder in folders:
         within = sorted(path.parent for path in folder.glob("*/outcome.json"))
@@ -105,6 +113,7 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
     """Print what runs found, write their report, and the rows for programs."""
     from thalweg.report.simulated import interference, write_simulated
     from thalweg.report.simulated_tables import fidelity
+    from thalweg.simulator.recorded import writing
 
     several = len(runs) > 1
     rows = [({"scenario": run.name} if several else {}) | row for run in runs for row in run.outcome.rows()]
@@ -124,9 +133,10 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
     told = (f"{each.name}: {note}" for run in runs for each in run.outcome.applications for note in each.notes)
     for line in dict.fromkeys(told):
         output.line(line)
-    write_simulated(runs, page)
-    output.line(f"report: {page}")
     output.write(rows, limits={})
+    with writing(page):
+        write_simulated(runs, page)
+    output.line(f"report: {page}")
 
 
 def _side_by_side(runs: list[Run], output: Output) -> None:
@@ -157,29 +167,36 @@ def _combined(paths: list[Path], sets: list[str]) -> dict[str, Scenario]:
     from thalweg.configuration import load
     from thalweg.errors import InvalidError
     from thalweg.simulator import Scenario
-    from thalweg.simulator.several import combinations
+    from thalweg.simulator.several import combinations, listed
 
     values = []
     for one in sets:
-        key, equals, listed = one.partition("=")
-        if not equals or not key or not all(listed.split(",")):
-            raise InvalidError(f"--set {one!r}: expected KEY=VALUE,VALUE,… such as network.routing=minimal,par")
-        values.append((key, [_value(word) for word in listed.split(",")]))
+        key, equals, words = one.partition("=")
+        if not equals or not key or not all(listed(words)):
+            raise InvalidError(
+                f"--set {one!r}: expected KEY=VALUE,VALUE,… such as network.routing=minimal,par; lists in brackets"
+            )
+        values.append((key, [_value(word) for word in listed(words)]))
     found: dict[str, Scenario] = {}
     for path in paths:
+        own: dict[str, Scenario] = {}
         for chosen, content in combinations(load(path, "scenario"), values).items():
             name = f"{path.stem},{chosen}" if chosen else path.stem
             if name in found:
                 raise InvalidError(f"sim sweep: two scenarios are called {name}; rename a file")
-            found[name] = Scenario.checked(content, path.absolute().parent)
+            scenario = Scenario.checked(content, path.absolute().parent)
+            same = next((other for other, known in own.items() if known == scenario), None)
+            if same is not None:
+                raise InvalidError(f"sim sweep: {same} and {name} are the same scenario; give each value once")
+            found[name] = own[name] = scenario
     return found
 
 
 def _value(word: str) -> object:
     """A value as TOML would have it, or text."""
-    import tomllib
+    from thalweg.configuration import toml
 
     try:
-        return tomllib.loads(f"value = {word}")["value"]
-    except tomllib.TOMLDecodeError:
+        return toml(f"value = {word}")["value"]
+    except ValueError:
         return word

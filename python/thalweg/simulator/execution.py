@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,14 @@ from typing import Any, Literal
 
 from thalweg.errors import InvalidError, ThalwegError, WaitTimeoutError
 from thalweg.simulator.program import Program, Tally
+from thalweg.simulator.recorded import writable
+from thalweg.simulator.waiting import WAITS
 
-#: How long a launcher that was told to end may take to do so.
+#: How long a launcher that was told to end may take to do so, and ranks to say what they wait for.
 _GRACE_S = 5.0
+_TELLING_S = 2.0
+#: How many ranks a message names.
+_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -94,14 +100,17 @@ def execute(
     Raises
     ------
     InvalidError
-        When the program goes wrong with the launcher's ranks, or the launcher is not there.
+        When the program goes wrong with the launcher's ranks, the launcher is not there, or nothing can be written to
+        `keep`.
     WaitTimeoutError
-        When it was not done in time.
+        When it was not done in time: with what each rank waited for.
     ThalwegError
         When a rank failed; what it said stands on standard error.
     """
     if launcher and shutil.which(launcher[0]) is None:
         raise InvalidError(f"sim exec: there is no program {launcher[0]!r}; expected a launcher such as mpirun -n 8")
+    if keep is not None:
+        writable(keep)
     with tempfile.TemporaryDirectory(prefix="thalweg-exec-") as folder:
         files = keep if keep is not None else Path(folder) / "files"
         files.mkdir(parents=True, exist_ok=True)
@@ -114,10 +123,11 @@ def execute(
             "folder": str(files.absolute()),
             "collectives": collectives,
             "result": str(result),
+            "until": time.time() + timeout_s,
         }
         job.write_text(json.dumps(content), encoding="utf-8")
         command = [*launcher, sys.executable, "-m", "thalweg.simulator.worker", str(job)]
-        status = _finished(command, timeout_s)
+        status = _finished(command, timeout_s, Path(folder))
         if status != 0 or not result.is_file():
             raise ThalwegError(f"sim exec: {' '.join(launcher) or 'the program'} ended with status {status}")
         told: list[dict[str, Any]] = json.loads(result.read_text(encoding="utf-8"))
@@ -139,16 +149,32 @@ def execute(
     )
 
 
-def _finished(command: list[str], timeout_s: float) -> int:
+def _finished(command: list[str], timeout_s: float, folder: Path) -> int:
     """The exit status of a command; nothing that it started is left, however this ends."""
     with _own_group(command) as launched:
         try:
             return launched.wait(timeout_s)
         except subprocess.TimeoutExpired:
+            waits = _waits(folder)
+            said = "; ".join(waits[:_NAMED] + ([f"and {len(waits) - _NAMED} more"] if len(waits) > _NAMED else []))
             raise WaitTimeoutError(
-                f"sim exec: not done in {timeout_s:g} s; give it longer with --timeout, or see with "
-                "`thalweg sim run` whether ranks wait for each other"
+                f"sim exec: not done in {timeout_s:g} s{': ' if said else ''}{said}; give it longer with --timeout, or "
+                "see with `thalweg sim run` whether ranks wait for each other"
             ) from None
+
+
+def _waits(folder: Path) -> list[str]:
+    """What each rank that can still say so waits for, in the order of ranks."""
+    told: dict[int, str] = {}
+    until = time.monotonic() + _TELLING_S
+    while time.monotonic() < until:
+        for path in folder.glob(WAITS.format("*")):
+            rank, ranks, words = json.loads(path.read_text(encoding="utf-8"))
+            told[rank] = words
+            if len(told) == ranks:
+                until = 0
+        time.sleep(0.02)
+    return [f"rank {rank} {words}" for rank, words in sorted(told.items())]
 
 
 @contextlib.contextmanager

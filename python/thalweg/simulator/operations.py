@@ -1,7 +1,9 @@
 """What a rank does, for applications whose operations a function gives: `simulate` asks for one after the other.
 
-Ranks are those of the application, sizes are bytes, a request is a number that the program gives, and file 0 is the
-application's own.
+Ranks are those of the application, sizes are bytes (up to 1 TiB in one operation), a request is a number that the
+program gives, and file 0 is the application's own. Numbers are not negative, requests and tags below 2^31; computing
+lasts up to 1e6 s at once; members of a collective are given once each. Anything else is refused with the rank, the
+operation and the value.
 
 Examples
 --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,19 @@ class Tally:
     sent: tuple[int, int]
     #: Messages with those that collectives are made of, and their bytes.
     messages: tuple[int, int]
+    #: Sender, receiver, and how many messages more are sent than received; negative where fewer are.
+    balance: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def unmatched(self) -> list[str]:
+        """Return in words which messages nobody receives, and which nobody sends: the first of each."""
+        found = []
+        for sign, what in ((1, "messages that nobody receives"), (-1, "messages that are received and nobody sends")):
+            pairs = [(source, to, sign * more) for source, to, more in self.balance if sign * more > 0]
+            if pairs:
+                named = [f"{count} from task {source} to task {to}" for source, to, count in pairs[:3]]
+                others = [f"and between {len(pairs) - 3} other pairs"] if len(pairs) > 3 else []
+                found.append(f"{what}: {', '.join(named + others)}")
+        return found
 
 
 class Program:
@@ -147,11 +160,11 @@ def given(words: list[str]) -> dict[str, str]:
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the options at the beginning of some words, each with its value, and the words behind them."""
+    """Return the options at the beginning of some words, each with its value, and the words behind (and ``--``)."""
     end = 0
-    while end < len(words) and words[end].startswith("-"):
+    while end < len(words) and words[end].startswith("-") and words[end] != "--":
         end += 1 if "=" in words[end] else 2
-    return words[:end], words[end:]
+    return words[:end], words[end + (words[end : end + 1] == ["--"]) :]
 
 
 def _text(path: str | Path) -> str:

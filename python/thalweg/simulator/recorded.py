@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping
+import math
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from thalweg.errors import CorruptDataError, ExistsError, NotFoundError
+from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError, ThalwegError
 from thalweg.simulator.outcome import Application, Distribution, Link, Outcome, Timeline
 from thalweg.simulator.scenario import Scenario
 
@@ -42,17 +45,57 @@ class Run:
         return cls(name, scenario.model_dump(mode="json", exclude_none=True, by_alias=True), outcome)
 
 
+def writable(folder: Path) -> Path:
+    """Return `folder`, to which files can be written; what is missing of it is made for a moment, to find out.
+
+    Raises
+    ------
+    InvalidError
+        When it is no folder, cannot be made, or cannot be written to.
+    """
+    made = []
+    try:
+        made = [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, ValueError) as error:
+        raise InvalidError(
+            f"simulator: {folder} cannot be written to: {_reason(error)}; name a folder that can"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            for each in made:
+                each.rmdir()
+    return folder
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name what could not be written, such as on a disk that is full."""
+    try:
+        yield
+    except OSError as error:
+        raise ThalwegError(f"simulator: {path} could not be written: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return "it is a file" if isinstance(error, FileExistsError) else getattr(error, "strerror", None) or str(error)
+
+
 def free(folder: Path) -> Path:
-    """Return `folder`, which no run has been written to yet.
+    """Return `folder`, which no run has been written to yet and one can be written to.
 
     Raises
     ------
     ExistsError
         When there is one.
+    InvalidError
+        When it cannot be written to.
     """
-    if (folder / _OUTCOME).exists():
-        raise ExistsError(f"simulator: {folder} has a run already; remove it, or name another folder")
-    return folder
+    with contextlib.suppress(OSError):  # what is wrong with it is told next
+        if (folder / _OUTCOME).exists():
+            raise ExistsError(f"simulator: {folder} has a run already; remove it, or name another folder")
+    return writable(folder)
 
 
 def save(run: Run, folder: Path) -> Path:
@@ -62,11 +105,13 @@ def save(run: Run, folder: Path) -> Path:
     ------
     ExistsError
         When a run is there already.
+    ThalwegError
+        When it cannot be written, such as on a disk that is full.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    free(folder).mkdir(parents=True, exist_ok=True)
+    free(folder)
     outcome = run.outcome
     ranks: dict[str, list[Any]] = {name: [] for name in ("application", "rank", *_OF_RANKS)}
     for number, application in enumerate(outcome.applications):
@@ -76,12 +121,15 @@ def save(run: Run, folder: Path) -> Path:
         for column in _OF_RANKS:
             ranks[column] += getattr(application, column)
     links = {field.name: [getattr(link, field.name) for link in outcome.links] for field in fields(Link)}
-    pq.write_table(pa.table(ranks), folder / _RANKS)
-    pq.write_table(pa.table(links), folder / _LINKS)
     told = _without(asdict(outcome), ("links",))
     told["applications"] = [_without(application, _OF_RANKS) for application in told["applications"]]
     content = {"format": _FORMAT, "name": run.name, "scenario": run.scenario, "outcome": told}
-    (folder / _OUTCOME).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(ranks), folder / _RANKS)
+        pq.write_table(pa.table(links), folder / _LINKS)
+        text = json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+        (folder / _OUTCOME).write_text(text, encoding="utf-8")
     return folder
 
 
@@ -119,7 +167,11 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
         mine = [place for place, of in enumerate(ranks["application"]) if of == number]
         columns: dict[str, Any] = {column: [ranks[column][place] for place in mine] for column in _OF_RANKS}
         latency = _distribution(application.pop("message_latency"))
-        applications.append(Application(**application, **columns, message_latency=latency))
+        # What a program logged need not be a number: JSON has null for that.
+        logged = [
+            (task, label, math.nan if value is None else value) for task, label, value in application.pop("logged", [])
+        ]
+        applications.append(Application(**application, **columns, message_latency=latency, logged=logged))
     latency, timeline = told.pop("packet_latency"), Timeline(**told.pop("timeline"))
     return Outcome(
         **told,
@@ -133,6 +185,15 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
 def _distribution(told: dict[str, Any]) -> Distribution:
     buckets = [(longest_s, count) for longest_s, count in told.pop("buckets")]
     return Distribution(**told, buckets=buckets)
+
+
+def _finite(value: Any) -> Any:
+    """The same with none in the place of what is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(inner) for name, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _without(content: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

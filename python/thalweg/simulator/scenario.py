@@ -15,6 +15,8 @@ from thalweg.simulator.reference_data import FOLDER
 from thalweg.sizes import parse_size
 
 _COUNT = Field(default=None, ge=0, lt=1 << 32)
+#: Most ranks of an application.
+MOST_RANKS = 1 << 24
 
 Routing = Literal["minimal", "valiant", "ugal", "par", "adaptive"]
 READY = ("milc", "nekbone", "checkpoint", "cosmoflow")
@@ -200,10 +202,10 @@ class Application(_Part):
     nodes: list[int] | str | None = None
     #: How its nodes are chosen among those that are free, where they are not given.
     placement: Literal["contiguous", "random-nodes", "random-routers", "round-robin-groups"] | None = None
-    #: Which list of the file, counted from 1.
-    line: int = Field(default=1, ge=1)
+    #: Which list of the file, counted from 1; the first when nothing is said.
+    line: int | None = Field(default=None, ge=1)
     #: Ranks of a program or a function; as many as there are nodes by default.
-    ranks: int | None = Field(default=None, ge=1)
+    ranks: int | None = Field(default=None, ge=1, le=MOST_RANKS)
     iterations: int | None = Field(default=None, ge=1, le=1_000_000)
     reads: bool | None = None
 
@@ -214,9 +216,8 @@ class Application(_Part):
         if len(given) > 1:
             raise ValueError(f"{self.label} has {' as well as '.join(given)}; give one of them")
         if not given and self.name not in READY:
-            raise ValueError(
-                f"name is {self.name!r}; accepted are {', '.join(READY)}, or give a program, operations or a trace"
-            )
+            met = "has no name" if self.name is None else f"name is {self.name!r}"
+            raise ValueError(f"{met}; accepted are {', '.join(READY)}, or give a program, operations or a trace")
         return self
 
     @model_validator(mode="after")
@@ -238,6 +239,8 @@ class Application(_Part):
             raise ValueError(f"{self.label} cannot be told whether it reads; only cosmoflow can")
         if self.nodes is not None and self.placement is not None:
             raise ValueError(f"{self.label} has nodes as well as a placement; give one of them")
+        if self.line is not None and not isinstance(self.nodes, str):
+            raise ValueError(f"{self.label} has a line, {self.line}, of no file; give the file of nodes as well")
         if (self.program or self.operations) and self.nodes is None and self.ranks is None:
             raise ValueError(f"{self.label} has neither nodes nor ranks; give one of them, such as ranks = 300")
         return self
@@ -258,7 +261,7 @@ class Application(_Part):
             return None
         folder = (info.context or {}).get("folder")
         for candidate in ([folder / value] if folder is not None else []) + [Path(value)]:
-            if candidate.is_file():
+            if _is_file(candidate):
                 return str(candidate)
         raise ValueError(f"there is no program {value!r}; give a file beside the scenario, such as 'milc.ncptl'")
 
@@ -279,7 +282,14 @@ class Application(_Part):
     @field_validator("nodes")
     @classmethod
     def _found(cls, value: list[int] | str | None, info: ValidationInfo) -> list[int] | str | None:
-        return value if not isinstance(value, str) else str(_file(value, (info.context or {}).get("folder")))
+        if isinstance(value, str):
+            return str(_file(value, (info.context or {}).get("folder")))
+        if value is not None and not value:
+            raise ValueError("is an empty list; give a compute node for each rank")
+        for number in value or []:
+            if not 0 <= number < 1 << 32:
+                raise ValueError(f"has {number}; accepted are the numbers of compute nodes, from 0 on")
+        return value
 
 
 class Scenario(_Part):
@@ -331,7 +341,7 @@ def _function_of(name: str, folder: Path | None) -> object:
     """The function of a file, as in ``ring.py:ring``; the file is run."""
     file, colon, function = name.rpartition(":")
     path = (folder or Path()) / file
-    if not colon or not path.is_file():
+    if not colon or not _is_file(path):
         raise ValueError(f"there is no function {name!r}; give a file beside the scenario and a name: 'ring.py:ring'")
     found = runpy.run_path(str(path)).get(function)
     if not callable(found):
@@ -342,7 +352,7 @@ def _function_of(name: str, folder: Path | None) -> object:
 def _run(name: str, folder: Path | None) -> Path:
     """The folder of a run that has ended."""
     candidates = ([folder / name] if folder is not None else []) + [Path(name)]
-    found = next((candidate for candidate in candidates if (candidate / "run.json").is_file()), None)
+    found = next((candidate for candidate in candidates if _is_file(candidate / "run.json")), None)
     if found is None:
         raise ValueError(
             f"there is no run in {name!r}; give the folder of one beside the scenario, such as 'runs/demo'"
@@ -356,10 +366,18 @@ def _file(name: str, folder: Path | None) -> Path:
     candidates = [folder / name] if folder is not None else []
     candidates += [Path(name), FOLDER / name]
     for candidate in candidates:
-        if candidate.is_file():
+        if _is_file(candidate):
             return candidate.absolute()
     shipped = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*.conf"))
     raise ValueError(f"there is no file {name!r}; give one beside the scenario, or one of {', '.join(shipped)}")
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file; what nobody may look at, or cannot be a path, is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def nodes_of(application: Application) -> list[int] | str:
@@ -368,7 +386,7 @@ def nodes_of(application: Application) -> list[int] | str:
     Raises
     ------
     InvalidError
-        When its file holds something else, or has no such line.
+        When its file cannot be read, holds something else, or has no such line.
     """
     from thalweg import _native
 
@@ -376,10 +394,14 @@ def nodes_of(application: Application) -> list[int] | str:
         return application.placement or "contiguous"
     if isinstance(application.nodes, list):
         return application.nodes[: application.ranks]
-    lists = _native.parse_nodes(Path(application.nodes).read_text(encoding="utf-8"))
-    if application.line > len(lists):
-        raise InvalidError(
-            f"scenario: application {application.label}: {application.nodes} has no line {application.line} of nodes; "
-            f"it has {len(lists)}"
-        )
-    return lists[application.line - 1][: application.ranks]
+    file, line = application.nodes, application.line or 1
+    what = f"scenario: application {application.label}: {file}"
+    try:
+        lists = _native.parse_nodes(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidError(f"{what}: {error.strerror}; expected a file of lists of compute nodes") from None
+    except UnicodeDecodeError as error:
+        raise InvalidError(f"{what}: byte {error.start} is not UTF-8; expected a text file of compute nodes") from None
+    if line > len(lists):
+        raise InvalidError(f"{what} has no line {line} of nodes; it has {len(lists)}")
+    return lists[line - 1][: application.ranks]

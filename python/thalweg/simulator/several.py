@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -15,6 +16,10 @@ from thalweg.simulator.scenario import Scenario
 
 #: Hears a run's name, its simulated time in seconds, and how many packets have arrived.
 TellOf = Callable[[str, float, int], None]
+
+
+#: A name's most letters; a folder's may have 255 bytes, and the file of the scenario goes before.
+_LONGEST = 150
 
 
 class _StoppedError(Exception):
@@ -70,25 +75,56 @@ def combinations(content: Mapping[str, Any], values: Sequence[tuple[str, Sequenc
         The scenario, as a file has it.
     values : sequence of (key, values)
         Keys with dots between the tables, such as ``network.routing``, or
-        with a number in a list: ``application.0.nodes``.
+        with a number in a list: ``application.0.nodes``, also spelt
+        ``application[0].nodes``.
+
+    Returns
+    -------
+    dict
+        By names that can be those of folders: letters, digits and ``.+-_=,``.
 
     Raises
     ------
     InvalidError
         For a key whose table is not there, or that is given twice.
     """
-    keys = [key for key, _ in values]
+    keys = [re.sub(r"\[(\d+)\]", r".\1", key) for key, _ in values]
+    short = [key.rpartition(".")[2] for key in keys]
+    called = [key if short.count(last) > 1 else last for key, last in zip(keys, short, strict=True)]
     for key in keys:
         if keys.count(key) > 1:
             raise InvalidError(f"sweep: {key} is given twice; give all its values at once")
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for chosen in itertools.product(*(each for _, each in values)):
         one = _copied(content)
         for key, value in zip(keys, chosen, strict=True):
             _put(one, key, value)
-        name = ",".join(f"{key.rpartition('.')[2]}={value}" for key, value in zip(keys, chosen, strict=True))
-        found[name] = one
+        name = ",".join(f"{key}={_label(value)}" for key, value in zip(called, chosen, strict=True))[:_LONGEST]
+        again = sum(known == name or known.startswith(f"{name}~") for known in found)
+        found[f"{name}~{again + 1}" if again else name] = one
     return found
+
+
+def _label(value: Any) -> str:
+    """A value as a part of a folder's name."""
+    return re.sub(r"[^A-Za-z0-9.+-]+", "_", str(value)).strip("_")
+
+
+def listed(words: str) -> list[str]:
+    """Return the words between commas, but for commas in brackets and quotation marks."""
+    found, depth, quote = [""], 0, ""
+    for letter in words:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and not depth and not quote:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [word.strip() for word in found]
 
 
 def _copied(value: Any) -> Any:

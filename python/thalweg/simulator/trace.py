@@ -22,6 +22,8 @@ _COLLECTIVES = ("allreduce", "allgather", "barrier")
 #: Steps of a rank, those of one time in this order. A message is sent before it is received, and a collective has one
 #: time on all its ranks: nowhere do ranks wait for each other in a circle.
 _WRITE, _ISEND, _COLLECTIVE, _RECV, _READ = range(5)
+#: What computing can last at once.
+_LONGEST_S = 1e6
 #: How many steps are turned into Python numbers at once.
 _CHUNK = 4096
 
@@ -69,6 +71,14 @@ class Trace:
         self.processes = events.processes
         self.messages, self.stored, self.notes = plan.messages, plan.stored, plan.notes
         self._scale, self._members, self._steps = compute_scale, plan.members, plan.steps()
+        for (component, rank), (_, _, computing_ns) in zip(self.processes, self._steps, strict=True):
+            longest_s = float(computing_ns.max(initial=0)) * 1e-9
+            if longest_s * compute_scale > _LONGEST_S:
+                raise InvalidError(
+                    f"trace: {folder}: rank {rank} of {component} computes for {longest_s:g} s at once, which "
+                    f"compute_scale = {compute_scale:g} makes {longest_s * compute_scale:g} s; accepted are up to "
+                    f"{_LONGEST_S:g} s"
+                )
 
     def operations(self, rank: int, ranks: int) -> Iterator[op.Operation]:
         """What a rank does."""

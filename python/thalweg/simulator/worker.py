@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg.errors import InvalidError, ThalwegError
 from thalweg.ranks import OneRank, Ranks, current_ranks
 from thalweg.simulator.files import Files
+from thalweg.simulator.waiting import Waiting
 
 if TYPE_CHECKING:
     from thalweg._native import BoundProgram
@@ -173,7 +174,7 @@ class Nobody(Messages):
         """Do nothing."""
 
 
-def perform(bound: BoundProgram, ranks: Ranks, files: Files, schedules: bool) -> dict[str, Any]:
+def perform(bound: BoundProgram, ranks: Ranks, files: Files, schedules: bool, waiting: Waiting) -> dict[str, Any]:
     """Perform this rank's part; what it did: operations by kind (count, bytes), messages, times, what it logged."""
     messages = Nobody() if isinstance(ranks, OneRank) else Messages(ranks.comm, bound if schedules else None)
     task = bound.task(ranks.rank)
@@ -185,7 +186,7 @@ def perform(bound: BoundProgram, ranks: Ranks, files: Files, schedules: bool) ->
         operation = task.next((last - begin) * 1e6, messages.sent, messages.received)
         if operation is None:
             break
-        kind, *numbers = operation
+        kind, *numbers = waiting.operation = operation
         match kind:
             case "compute":
                 time.sleep(numbers[0])
@@ -200,11 +201,18 @@ def perform(bound: BoundProgram, ranks: Ranks, files: Files, schedules: bool) ->
                 else:
                     task.hear(messages.tell(word, numbers[1]))
                 size, on = (numbers[1] if len(numbers) >= 2 else 0), "communication"
+        if kind in ("isend", "irecv"):
+            waiting.begun[numbers[3]] = operation
+        elif kind == "wait":
+            waiting.begun.pop(numbers[0], None)
+        elif kind == "waitall":
+            waiting.begun.clear()
         done[kind][0] += 1
         done[kind][1] += size
         now = time.perf_counter()
         spent[on] += now - last
         last = now
+    waiting.operation = ("waitall",)
     messages.end()
     elapsed = time.perf_counter() - begin
     return {
@@ -235,7 +243,11 @@ def main(job_path: str) -> int:
         program = _native.WorkloadProgram(job["name"], job["text"])
         bound = program.bind(ranks.size, list(job["given"].items()), job["seed"])
         with Files(Path(job["folder"]), program.files()) as files:
-            told = ranks.gather(perform(bound, ranks, files, job["collectives"] == "messages"))
+            waiting = Waiting()
+            with waiting.told(Path(job["result"]).parent, ranks.rank, ranks.size, job["until"]):
+                done = perform(bound, ranks, files, job["collectives"] == "messages", waiting)
+                waiting.operation = None
+                told = ranks.gather(done)
     except (ThalwegError, OSError) as error:
         print(f"thalweg: error: rank {ranks.rank}: {error}", file=sys.stderr, flush=True)
         if ranks.comm is not None:

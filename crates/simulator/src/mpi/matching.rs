@@ -1,6 +1,6 @@
 //! Which message a receive gets: the first one that fits, in the order of posting and of arrival.
 
-use super::collectives::TAG;
+use super::collectives::is_collective;
 use crate::workload::operation::{Source, Tag};
 use std::collections::VecDeque;
 use thalweg_foundation::{Error, Kind, Result};
@@ -34,7 +34,7 @@ pub struct Arrived {
 impl Posted {
     fn fits(&self, message: Arrived) -> bool {
         (self.from == Source::Any || self.from == Source::Rank(message.from))
-            && self.tag.map_or(message.tag != TAG, |tag| tag == message.tag)
+            && self.tag.map_or(!is_collective(message.tag), |tag| tag == message.tag)
     }
 
     /// Checks that a message has room in the receive that gets it.
@@ -98,7 +98,9 @@ impl Matching {
 
 #[cfg(test)]
 mod tests {
+    use super::super::collectives::tag_of;
     use super::*;
+    use crate::workload::operation::Collective;
 
     fn receive(from: Source, tag: Option<Tag>, request: u32) -> Posted {
         Posted { from, tag, bytes: 8, request: Some(request) }
@@ -137,10 +139,11 @@ mod tests {
 
     #[test]
     fn messages_of_collectives_are_no_programs_business() {
+        let tag = tag_of(Collective::Barrier);
         let mut matching = Matching::default();
         assert_eq!(matching.post(receive(Source::Any, None, 0)), None);
-        assert_eq!(matching.arrive(arrived(1, TAG)), None);
-        assert_eq!(matching.post(receive(Source::Rank(1), Some(TAG), 1)), Some(arrived(1, TAG)));
+        assert_eq!(matching.arrive(arrived(1, tag)), None);
+        assert_eq!(matching.post(receive(Source::Rank(1), Some(tag), 1)), Some(arrived(1, tag)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::machine::Machine;
 use super::rank::{Rank, Waits};
+use crate::mpi::collectives::collective_of;
 use crate::mpi::Posted;
 use crate::workload::operation::Source;
 use std::collections::HashMap;
@@ -69,8 +70,9 @@ fn message(posted: &Posted) -> String {
         Source::Rank(rank) => format!("from rank {rank}"),
         Source::Any => "from any rank".into(),
     };
-    match posted.tag {
-        Some(tag) => format!("a message {from} with tag {tag}"),
+    match posted.tag.map(|tag| (tag, collective_of(tag))) {
+        Some((_, Some(collective))) => format!("a message {from} in their {}", collective.name()),
+        Some((tag, None)) => format!("a message {from} with tag {tag}"),
         None => format!("a message {from}"),
     }
 }

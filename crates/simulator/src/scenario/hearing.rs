@@ -4,7 +4,7 @@ use super::envelope::{who, Envelope, COMPUTED, CONTROL_BYTES, STORED, TIMER_SHIF
 use super::partition::Partition;
 use super::rank::Waits;
 use crate::engine::Picos;
-use crate::mpi::collectives::TAG;
+use crate::mpi::collectives::is_collective;
 use crate::mpi::Arrived;
 use crate::network::{Notice, Order};
 use crate::storage::Request;
@@ -89,7 +89,7 @@ impl Partition {
 
     /// A message has come to a rank: it is matched when all that its sender sent before it have been, and so are those behind it.
     fn take(&mut self, application: usize, rank: usize, number: u32, message: Arrived) -> Result<()> {
-        let lane = (message.from, message.tag == TAG);
+        let lane = (message.from, is_collective(message.tag));
         let order = &mut self.applications[application].ranks[rank].order;
         let mut due = order.arrive(lane, number, message);
         while let Some(message) = due {

@@ -3,10 +3,10 @@
 use super::envelope::{client, Envelope, COMPUTED, TIMER_SHIFT};
 use super::partition::Partition;
 use super::rank::Waits;
-use crate::mpi::collectives::{schedule, Part, TAG};
+use crate::mpi::collectives::{is_collective, schedule, Part};
 use crate::mpi::{Arrived, Posted, Protocol, HANDSHAKE_BYTES};
 use crate::storage::{Arrangement, Request, Storage};
-use crate::workload::operation::{Operation, Tag};
+use crate::workload::operation::{Operation, Tag, MOST_BYTES};
 use thalweg_foundation::{Error, Kind, Result};
 
 impl Partition {
@@ -33,6 +33,14 @@ impl Partition {
     /// Begins an operation; what the rank has to wait for.
     fn perform(&mut self, application: usize, rank: usize, operation: Operation) -> Result<Waits> {
         let ranks = self.applications[application].ranks.len() as u32;
+        let (kind, bytes) = operation.kind();
+        if bytes > MOST_BYTES {
+            let detail = format!(
+                "rank {rank} of application {application} has a {kind} of {bytes} bytes; accepted are up to {MOST_BYTES} \
+                 (1 TiB) at once"
+            );
+            return Err(Error::new(Kind::Invalid, "simulation", detail));
+        }
         let state = &mut self.applications[application].ranks[rank];
         Ok(match operation {
             Operation::Send { to, bytes, tag } => {
@@ -106,7 +114,7 @@ impl Partition {
         }
         let sender = &mut state.ranks[rank];
         sender.sent = (sender.sent.0 + 1, sender.sent.1 + bytes);
-        let number = sender.order.number((to, tag == TAG));
+        let number = sender.order.number((to, is_collective(tag)));
         let terminal = |rank: usize| self.layout.terminal_of(state.nodes[rank]);
         let (from_node, to_node) = (terminal(rank), terminal(to as usize));
         let application_number = application as u16;

@@ -2,7 +2,7 @@
 
 use crate::mpi::collectives::{schedule, Algorithms, Exchange, Part};
 use crate::workload::language::Bound;
-use crate::workload::operation::{Behaviour, Operation, Seen};
+use crate::workload::operation::{Behaviour, Operation, Seen, Source};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub struct Tally {
     pub operations: BTreeMap<&'static str, (u64, u64)>,
     /// Messages that ranks send to each other, those of collectives among them, and their bytes.
     pub messages: (u64, u64),
+    /// Sender and receiver of messages of the program's own, with how many more are sent than received.
+    pub balance: BTreeMap<(u32, u32), i64>,
 }
 
 impl Tally {
@@ -53,6 +55,16 @@ pub fn tally(
             let (kind, bytes) = operation.kind();
             let entry = tally.operations.entry(kind).or_default();
             *entry = (entry.0 + 1, entry.1 + bytes);
+            match operation {
+                Operation::Send { to, .. } | Operation::Isend { to, .. } => {
+                    *tally.balance.entry((task, to)).or_default() += 1;
+                }
+                Operation::Recv { from: Source::Rank(from), .. }
+                | Operation::Irecv { from: Source::Rank(from), .. } => {
+                    *tally.balance.entry((from, task)).or_default() -= 1;
+                }
+                _ => {}
+            }
             let (messages, bytes) = match operation {
                 Operation::Send { bytes, .. } | Operation::Isend { bytes, .. } => (1, bytes),
                 Operation::Collective { kind, root, bytes, ref group } => {
@@ -72,6 +84,7 @@ pub fn tally(
             tally.messages = (tally.messages.0 + messages, tally.messages.1 + bytes);
         }
     }
+    tally.balance.retain(|_, more| *more != 0);
     Ok(tally)
 }
 
@@ -97,7 +110,9 @@ mod tests {
         assert_eq!(all.operations.get("allreduce"), Some(&(4, 4)));
         // Recursive doubling of four: two messages a rank.
         assert_eq!((all.sent(), all.messages), ((8, 80), (16, 88)));
+        assert!(all.balance.is_empty());
         let one = tally(&bound, 2..3, &Arc::default(), &Algorithms::default(), || true).unwrap();
         assert_eq!(one.messages, (4, 22));
+        assert_eq!(one.balance.into_iter().collect::<Vec<_>>(), [((1, 2), -2), ((2, 3), 2)]);
     }
 }

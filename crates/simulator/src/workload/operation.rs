@@ -4,6 +4,9 @@ use crate::engine::Picos;
 use std::sync::Arc;
 use thalweg_foundation::{Error, Kind, Result};
 
+/// Most bytes of one operation: 1 TiB.
+pub const MOST_BYTES: u64 = 1 << 40;
+
 /// The tag of a message within an application.
 pub type Tag = u32;
 

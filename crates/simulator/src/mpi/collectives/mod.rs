@@ -15,8 +15,9 @@ pub use algorithm::{Algorithm, Algorithms};
 use crate::workload::operation::{Collective, Group, Operation, Source, Tag};
 use thalweg_foundation::Result;
 
-/// The tag of all messages of collectives; ranks call collectives in the same order, so that messages cannot be confused.
-pub const TAG: Tag = Tag::MAX;
+/// Tags from here on are those of collectives; programs use lower ones. Ranks call collectives in the same order, so that
+/// messages of two of a kind cannot be confused.
+const TAGS: Tag = 1 << 31;
 /// Requests of collectives are numbered from here on; programs use lower numbers.
 const REQUESTS: u32 = 1 << 31;
 
@@ -43,10 +44,26 @@ pub struct Part<'a> {
     pub group: &'a Group,
 }
 
+/// The tag of a collective's messages.
+pub fn tag_of(kind: Collective) -> Tag {
+    TAGS + kind as Tag
+}
+
+/// Whether a tag is that of a collective's messages.
+pub fn is_collective(tag: Tag) -> bool {
+    tag >= TAGS
+}
+
+/// The collective whose messages have a tag.
+pub fn collective_of(tag: Tag) -> Option<Collective> {
+    Collective::NAMES.iter().map(|(_, kind)| *kind).find(|kind| tag_of(*kind) == tag)
+}
+
 /// What `rank` of an application with `ranks` ranks does in a collective: sends, receives, and waits.
 ///
 /// # Errors
-/// `Invalid` for an algorithm that the group is too odd for, a root beyond it, and a rank that is not in it.
+/// `Invalid` for an algorithm that the group is too odd for, a root beyond it, a rank that is not in it, and members that do not
+/// ascend.
 pub fn schedule(
     part: Part<'_>,
     rank: u32,
@@ -54,6 +71,19 @@ pub fn schedule(
     algorithms: &Algorithms,
     exchange: Exchange,
 ) -> Result<Vec<Operation>> {
+    if let Group::Of(members) = part.group {
+        if let Some(pair) = members.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let detail = format!("names rank {} behind rank {}", pair[1], pair[0]);
+            let detail = format!("{detail}; expected each member once, in ascending order");
+            return Err(algorithm::refused(part.kind, detail));
+        }
+        if let Some(last) = members.last().filter(|last| **last >= ranks) {
+            return Err(algorithm::refused(
+                part.kind,
+                format!("names rank {last}; there are {ranks}, from 0 on"),
+            ));
+        }
+    }
     let place_of = |rank: u32| match part.group {
         Group::All => (rank < ranks).then_some(rank),
         Group::Of(members) => members.binary_search(&rank).ok().map(|place| place as u32),
@@ -67,7 +97,8 @@ pub fn schedule(
     let place = place_of(rank).ok_or_else(|| absent(rank))?;
     let rooted = matches!(part.kind, Collective::Bcast | Collective::Reduce);
     let root = if rooted { place_of(part.root).ok_or_else(|| absent(part.root))? } else { 0 };
-    let mut steps = Steps { place, size, root, bytes: part.bytes, exchange, ..Steps::default() };
+    let tag = tag_of(part.kind);
+    let mut steps = Steps { tag, place, size, root, bytes: part.bytes, exchange, ..Steps::default() };
     algorithms.choose(part.kind, size, part.bytes)?.write(&mut steps);
     if let Group::Of(members) = part.group {
         steps.rename(members);
@@ -78,6 +109,7 @@ pub fn schedule(
 /// The schedule of one rank while it is written.
 #[derive(Debug, Default)]
 struct Steps {
+    tag: Tag,
     place: u32,
     size: u32,
     root: u32,
@@ -89,11 +121,11 @@ struct Steps {
 
 impl Steps {
     fn send(&mut self, to: u32, bytes: u64) {
-        self.done.push(Operation::Send { to, bytes, tag: TAG });
+        self.done.push(Operation::Send { to, bytes, tag: self.tag });
     }
 
     fn receive(&mut self, from: u32, bytes: u64) {
-        self.done.push(Operation::Recv { from: Source::Rank(from), bytes, tag: Some(TAG) });
+        self.done.push(Operation::Recv { from: Source::Rank(from), bytes, tag: Some(self.tag) });
     }
 
     /// Sends to one rank and receives from another, or the same.
@@ -119,12 +151,12 @@ impl Steps {
 
     fn begin_send(&mut self, to: u32, bytes: u64) {
         let request = self.request();
-        self.done.push(Operation::Isend { to, bytes, tag: TAG, request });
+        self.done.push(Operation::Isend { to, bytes, tag: self.tag, request });
     }
 
     fn begin_receive(&mut self, from: u32, bytes: u64) {
         let request = self.request();
-        self.done.push(Operation::Irecv { from: Source::Rank(from), bytes, tag: Some(TAG), request });
+        self.done.push(Operation::Irecv { from: Source::Rank(from), bytes, tag: Some(self.tag), request });
     }
 
     /// Waits for what was begun.
@@ -250,18 +282,28 @@ mod tests {
         assert_eq!(words(&of(5).unwrap()), ">2:10 >7:10");
         assert_eq!(words(&of(2).unwrap()), "<5:10");
         assert_eq!(of(3).unwrap_err().message, "collective bcast: rank 3 is not among the 3 that take part");
+        for (members, said) in [
+            (&[2, 2, 5][..], "names rank 2 behind rank 2; expected each member once, in ascending order"),
+            (&[2, 5, 3], "names rank 3 behind rank 5"),
+            (&[2, 5, 9], "names rank 9; there are 9, from 0 on"),
+        ] {
+            let part = Part { group: &Group::Of(members.into()), ..part };
+            let error = schedule(part, 2, 9, &Algorithms::default(), Exchange::AtOnce).unwrap_err();
+            assert!(error.message.contains(said), "{error}");
+        }
     }
 
     #[test]
     fn sending_and_receiving_at_once_cannot_block() {
         let part = Part { kind: Collective::Barrier, root: 0, bytes: 0, group: &Group::All };
         let schedule = schedule(part, 0, 2, &Algorithms::default(), Exchange::AtOnce).unwrap();
-        let request = REQUESTS;
+        let (request, tag) = (REQUESTS, tag_of(Collective::Barrier));
+        assert_eq!(collective_of(tag), Some(Collective::Barrier));
         assert_eq!(
             schedule,
             [
-                Operation::Isend { to: 1, bytes: 0, tag: TAG, request },
-                Operation::Recv { from: Source::Rank(1), bytes: 0, tag: Some(TAG) },
+                Operation::Isend { to: 1, bytes: 0, tag, request },
+                Operation::Recv { from: Source::Rank(1), bytes: 0, tag: Some(tag) },
                 Operation::Wait { request },
             ]
         );
