@@ -62,7 +62,7 @@ def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
         raise ConfigError(f"{what}: {path} ends in {path.suffix!r}; accepted are .json and .toml")
     try:
         content = json.loads(text) if path.suffix == ".json" else toml(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{what}: {path} is not {path.suffix[1:].upper()}: {error}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{what}: {path} holds a {type(content).__name__} at the top; expected a table of keys")

@@ -198,6 +198,9 @@ fn converted<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyD
     network.set_item("non_minimal_packets", followed.map(|all| all.non_minimal))?;
     let latency = followed.map(|all| distribution(py, &all.packet_latency)).transpose()?;
     network.set_item("packet_latency", latency)?;
+    // Applications have theirs each.
+    let of_all = counters.message_latency.first().filter(|_| outcome.applications.is_empty());
+    network.set_item("message_latency", of_all.map(|all| distribution(py, all)).transpose()?)?;
     network.set_item("threads", found.threads)?;
     network.set_item("interval_s", found.timeline.interval().nanos() * 1e-9)?;
     for (class, name) in ["terminal_bytes", "local_bytes", "global_bytes"].iter().enumerate() {
@@ -235,6 +238,9 @@ fn of_application<'py>(py: Python<'py>, application: &ApplicationResult) -> PyRe
     all.set_item("compute_s", column(2))?;
     all.set_item("messages_sent", application.sent.0)?;
     all.set_item("bytes_sent", application.sent.1)?;
+    all.set_item("unreceived", application.unreceived)?;
+    all.set_item("bytes_read", application.stored.read)?;
+    all.set_item("bytes_written", application.stored.written)?;
     all.set_item("message_latency", distribution(py, &application.message_latency)?)?;
     Ok(all)
 }

@@ -358,7 +358,7 @@ fn simulated_time_has_an_end() {
     let error = machine.run(|_, _| true).unwrap_err().message;
     assert!(
         error.starts_with(
-            "simulation: time: the next thing happens 53 days after the beginning; accepted are"
+            "simulation: time: simulated time has come to its end at 53 days, and something happens 53.38 days after"
         ),
         "{error}"
     );

@@ -142,7 +142,11 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
 def _side_by_side(runs: list[Run], output: Output) -> None:
     from thalweg.report.simulated_tables import fidelity
 
-    quantities = ("elapsed_ms", "communication_ms", "io_ms", "latency_us_mean", "latency_us_max")
+    quantities = ["elapsed_ms", "communication_ms", "io_ms", "latency_us_mean", "latency_us_max"]
+    if not any(run.outcome.applications for run in runs):
+        quantities[:3] = []
+    if not all(run.outcome.applications for run in runs):
+        quantities += ["message_latency_us_mean", "throughput_gb_per_s"]
     rows = []
     flows = any(fidelity(run) == "flow" for run in runs)
     for run in runs:

@@ -63,20 +63,17 @@ def write_simulated(runs: Sequence[Run], target: Path) -> Path:
 
 
 def interference(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Rows of each application that shares its machine, beside a run where it has the same nodes for itself.
+    """Rows of each application that shares its machine, beside a run where it has the machine and the same nodes for itself.
 
     Ratios of elapsed, communication and I/O time and of the message latency's mean and maximum; 1 is no difference.
     """
-    alone = {}
-    for run in runs:
-        if len(run.outcome.applications) == 1:
-            alone[_place(run, 0)] = run
+    alone = {_place(run, 0): run for run in runs if len(run.outcome.applications) == 1}
     rows = []
     for run in runs:
         if len(run.outcome.applications) < 2:
             continue
         for number, application in enumerate(run.outcome.applications):
-            beside = alone.get(_place(run, number))
+            beside = alone.get(_place(run, number)) if _chooses_first(run, number) else None
             if beside is None:
                 continue
             own = beside.outcome.applications[0]
@@ -96,9 +93,16 @@ def interference(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def _place(run: Run, number: int) -> str:
-    """What makes two runs of an application comparable: all of the scenario but the other applications."""
-    rest = {name: value for name, value in run.scenario.items() if name != "application"}
+    """What makes two runs of an application comparable: all of the scenario but the other applications, and the threads."""
+    rest = {name: value for name, value in run.scenario.items() if name not in ("application", "threads")}
     return json.dumps([rest, run.scenario["application"][number]], sort_keys=True, default=str)
+
+
+def _chooses_first(run: Run, number: int) -> bool:
+    """Whether an application has the nodes that it would have alone: those it lists, or else the first choice."""
+    applications = run.scenario["application"]
+    listed = [application.get("nodes") is not None for application in applications]
+    return listed[number] or not (number or any(listed))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -130,10 +134,13 @@ def _charts(runs: Sequence[Run], what: str) -> Iterator[tuple[str, str, Figure]]
                 each_rank = [(label, charts.Box.of(times(each)).scaled(1e3)) for label, each in found]
                 yield f"{name}: {title} of its ranks", note, charts.boxes(each_rank, what, "time / ms")
     if not any(run.outcome.applications for run in runs):
-        packets = [(run.name, run.outcome.packet_latency) for run in runs]
-        latency = [(name, charts.Box.of_distribution(each).scaled(1e6)) for name, each in packets if each is not None]
-        if latency:
-            yield "Packet latency", of_buckets, charts.boxes(latency, what, "latency / µs", decades=True)
+        for title, note, found in (
+            ("Message latency", _OF_MESSAGES, [(run.name, run.outcome.message_latency) for run in runs]),
+            ("Packet latency", _OF_PACKETS, [(run.name, run.outcome.packet_latency) for run in runs]),
+        ):
+            latency = [(name, charts.Box.of_distribution(each).scaled(1e6)) for name, each in found if each is not None]
+            if latency:
+                yield title, f"{note} {of_buckets}", charts.boxes(latency, what, "latency / µs", decades=True)
     yield from _of_links(runs)
 
 
@@ -151,6 +158,8 @@ def _stores_afar(run: Run, application: Application) -> bool:
     return not local and any(time > 0 for time in application.io_s)
 
 
+_OF_MESSAGES = "From the sending to the arrival: what waits at its interface waits in it."
+_OF_PACKETS = "From the sending by the interface to the arrival."
 _OF_RANKS: tuple[tuple[str, Callable[[Application], Sequence[float]]], ...] = (
     ("communication time", lambda application: application.communication_s),
     ("I/O time", lambda application: application.io_s),

@@ -54,6 +54,8 @@ def _applications(run: Run) -> Iterator[dict[str, Any]]:
             "communication / ms": 1e3 * float(np.mean(each.communication_s)),
             "I/O / ms": 1e3 * float(np.mean(each.io_s)),
             "compute / ms": 1e3 * float(np.mean(each.compute_s)),
+            "read / MB": each.bytes_read / 1e6,
+            "written / MB": each.bytes_written / 1e6,
         }
 
 
@@ -65,6 +67,13 @@ def _messages(run: Run) -> Iterator[dict[str, Any]]:
             "sent / MB": each.bytes_sent / 1e6,
             **_latency(each.message_latency),
         }
+    if run.outcome.message_latency is not None:
+        yield {
+            "application": "synthetic traffic",
+            "messages": run.outcome.message_latency.count,
+            "sent / MB": sum(link.bytes for link in run.outcome.links if link.kind == "terminal") / 1e6,
+            **_latency(run.outcome.message_latency),
+        }
 
 
 def _packets(run: Run) -> Iterator[dict[str, Any]]:
@@ -72,6 +81,7 @@ def _packets(run: Run) -> Iterator[dict[str, Any]]:
     yield {
         "fidelity": fidelity(run),
         "end / ms": 1e3 * outcome.end_s,
+        "arrived / (GB/s)": outcome.throughput() / 1e9,
         "packets": outcome.packets,
         "routers on the way": outcome.hops_mean,
         "detours": outcome.non_minimal_packets,

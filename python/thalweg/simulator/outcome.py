@@ -88,7 +88,11 @@ class Application:
     compute_s: list[float]
     messages_sent: int
     bytes_sent: int
+    #: From a message's sending to its arrival; transfers to and from storage are among them.
     message_latency: Distribution
+    #: From and to storage, wherever that is.
+    bytes_read: int = 0
+    bytes_written: int = 0
     #: What the tasks of a program logged: task, label, value.
     logged: list[tuple[int, str, float]] = field(default_factory=list, repr=False)
     #: Of a trace: how long the run took, and what of it has no counterpart on the simulated machine.
@@ -109,7 +113,11 @@ class Outcome:
     hops_mean: float | None
     #: Packets that left the shortest way.
     non_minimal_packets: int | None
+    #: From the sending by its interface to its arrival: how long it waited there is not in it.
     packet_latency: Distribution | None
+    #: Of synthetic traffic: from a message's sending to its arrival, its wait at the interface included. None beside
+    #: applications, which have theirs each.
+    message_latency: Distribution | None
     links: list[Link] = field(repr=False)
     timeline: Timeline = field(repr=False)
     applications: list[Application] = field(repr=False)
@@ -122,7 +130,6 @@ class Outcome:
     def of(cls, found: Mapping[str, Any], names: Sequence[str], cpu_s: float, memory_bytes: int) -> Outcome:
         """Return what the native simulator found, with the names of the applications."""
         network = found["network"]
-        latency = network["packet_latency"]
         return cls(
             end_s=network["end_s"],
             threads=network["threads"],
@@ -130,7 +137,8 @@ class Outcome:
             packets=network["packets"],
             hops_mean=network["hops_mean"],
             non_minimal_packets=network["non_minimal_packets"],
-            packet_latency=None if latency is None else Distribution(**latency),
+            packet_latency=_distribution(network["packet_latency"]),
+            message_latency=_distribution(network["message_latency"]),
             links=[Link(*link) for link in found["links"]],
             timeline=Timeline(
                 **{name: network[name] for name in ("interval_s", "terminal_bytes", "local_bytes", "global_bytes")}
@@ -159,6 +167,11 @@ class Outcome:
             for number, own in sorted(links.items())
         ]
 
+    def throughput(self) -> float:
+        """Bytes a second that arrived at all nodes, from the beginning of the run to its end."""
+        arrived = sum(link.bytes for link in self.links if link.kind == "terminal")
+        return arrived / self.end_s if self.end_s > 0 else 0.0
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Rows of application, quantity and value; those of the network have the application ``network``."""
         for application in self.applications:
@@ -171,6 +184,8 @@ class Outcome:
                 ("compute_ms", sum(application.compute_s) / ranks * 1e3),
                 ("messages", application.messages_sent),
                 ("bytes", application.bytes_sent),
+                ("read_bytes", application.bytes_read),
+                ("written_bytes", application.bytes_written),
                 *_latency(latency),
                 *((f"task {task}: {label}", value) for task, label, value in application.logged),
             ):
@@ -181,6 +196,8 @@ class Outcome:
             ("hops_mean", self.hops_mean),
             ("non_minimal_packets", self.non_minimal_packets),
             *_latency(self.packet_latency),
+            *(() if self.message_latency is None else _latency(self.message_latency, "message_")),
+            ("throughput_gb_per_s", self.throughput() / 1e9),
             *self._traffic(),
             ("events", self.events),
             ("threads", self.threads),
@@ -197,6 +214,10 @@ class Outcome:
             yield f"{kind}_saturated_ms", sum(link.saturated_s for link in links) * 1e3
 
 
-def _latency(found: Distribution | None) -> Iterator[tuple[str, float | None]]:
+def _distribution(told: Mapping[str, Any] | None) -> Distribution | None:
+    return None if told is None else Distribution(**told)
+
+
+def _latency(found: Distribution | None, whose: str = "") -> Iterator[tuple[str, float | None]]:
     for name in ("mean", "median", "p99", "max"):
-        yield f"latency_us_{name}", None if found is None else getattr(found, f"{name}_s") * 1e6
+        yield f"{whose}latency_us_{name}", None if found is None else getattr(found, f"{name}_s") * 1e6

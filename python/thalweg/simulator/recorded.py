@@ -172,10 +172,12 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
             (task, label, math.nan if value is None else value) for task, label, value in application.pop("logged", [])
         ]
         applications.append(Application(**application, **columns, message_latency=latency, logged=logged))
-    latency, timeline = told.pop("packet_latency"), Timeline(**told.pop("timeline"))
+    # Runs that were recorded before there was a latency of messages have none.
+    latencies = {name: told.pop(name, None) for name in ("packet_latency", "message_latency")}
+    timeline = Timeline(**told.pop("timeline"))
     return Outcome(
         **told,
-        packet_latency=None if latency is None else _distribution(latency),
+        **{name: None if latency is None else _distribution(latency) for name, latency in latencies.items()},
         timeline=timeline,
         links=[Link(**link) for link in links],
         applications=applications,

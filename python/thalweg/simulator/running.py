@@ -91,9 +91,10 @@ def simulate(scenario: Scenario | Mapping[str, Any] | str | Path, *, tell: Tell 
         found = _native.simulate_applications(machine, list(zip(doing, nodes, strict=True)), tell)
         for application, done, trace in zip(found["applications"], doing, traces, strict=True):
             application["logged"] = [] if isinstance(done, tuple) else done.logged()
-            application["notes"] = [] if trace is None else trace.notes
-    names = [application.label for application in scenario.application]
-    return Outcome.of(found, names, clock() - begin, _peak_memory())
+            unreceived = application.pop("unreceived")
+            lost = [f"{unreceived} messages to its ranks were received by nobody"] if unreceived else []
+            application["notes"] = ([] if trace is None else trace.notes) + lost
+    return Outcome.of(found, scenario.names(), clock() - begin, _peak_memory())
 
 
 def _trace(application: Application) -> Trace | None:

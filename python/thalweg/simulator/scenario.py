@@ -317,6 +317,17 @@ class Scenario(_Part):
             raise ValueError("give either a table [synthetic] or entries [[application]]")
         return self
 
+    def names(self) -> list[str]:
+        """Return the names of the applications; one that comes again has a number behind: ``milc``, ``milc 2``."""
+        names = ["network"]  # as results call what is nobody's
+        for application in self.application:
+            name, number = application.label, 1
+            while name in names:
+                number += 1
+                name = f"{application.label} {number}"
+            names.append(name)
+        return names[1:]
+
     @classmethod
     def load(cls, source: Mapping[str, Any] | str | Path) -> Scenario:
         """Return the scenario of a dict or a file.

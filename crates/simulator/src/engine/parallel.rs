@@ -150,10 +150,10 @@ impl<'a, P: Process> Worker<'a, P> {
             if begin >= Picos::LATEST {
                 if self.thread == 0 {
                     let detail = format!(
-                        "the next thing happens {:.0} days after the beginning; accepted are simulations of at most {:.0} days \
-                         (look for tiny bandwidths, long gaps and computing in the scenario)",
-                        begin.days(),
-                        Picos::LATEST.days()
+                        "simulated time has come to its end at {:.0} days, and something happens {:.2} days after the beginning; look \
+                         for tiny bandwidths, long gaps and long computing in the scenario",
+                        Picos::LATEST.days(),
+                        begin.days()
                     );
                     shared.fail(
                         usize::MAX,

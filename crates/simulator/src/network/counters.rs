@@ -12,6 +12,8 @@ pub struct Counters {
     pub made: u64,
     /// Packets that arrived.
     pub delivered: u64,
+    /// When the last of them arrives.
+    pub arrived: Picos,
     /// From a packet's sending by its interface to its arrival.
     pub packet_latency: Histogram,
     /// Routers that delivered packets went through, in all.
@@ -32,6 +34,7 @@ impl Counters {
         self.events += other.events;
         self.made += other.made;
         self.delivered += other.delivered;
+        self.arrived = self.arrived.max(other.arrived);
         self.packet_latency.merge(&other.packet_latency);
         self.hops += other.hops;
         self.non_minimal += other.non_minimal;

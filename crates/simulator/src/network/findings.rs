@@ -34,7 +34,7 @@ impl Findings {
                     .resize(part.counters().message_latency.len(), Default::default());
             }
             all.threads += 1;
-            all.end = all.end.max(part.now());
+            all.end = all.end.max(part.now()).max(part.counters().arrived);
             all.counters.merge(part.counters());
             all.links.extend(part.links());
             all.timeline.merge(part.timeline().clone());

@@ -11,6 +11,8 @@ pub struct Wants {
     pub sent: bool,
     /// When its last packet has arrived.
     pub delivered: bool,
+    /// That its latency counts among those of messages.
+    pub timed: bool,
 }
 
 /// A message to send.

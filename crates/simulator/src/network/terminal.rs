@@ -194,6 +194,7 @@ impl<P: Copy> Network<P> {
         self.packets.release(number);
         let counters = &mut self.counters;
         counters.delivered += 1;
+        counters.arrived = counters.arrived.max(at);
         counters.packet_latency.add(at - packet.born);
         counters.hops += u64::from(packet.hops);
         counters.non_minimal += u64::from(packet.is(NON_MINIMAL));
@@ -206,7 +207,9 @@ impl<P: Copy> Network<P> {
             return;
         }
         let Incoming { order, posted, arrives, .. } = *message;
-        self.counters.message_latency[usize::from(order.application)].add(arrives - posted);
+        if order.wants.timed {
+            self.counters.message_latency[usize::from(order.application)].add(arrives - posted);
+        }
         if order.wants.delivered {
             self.schedule(arrives, kind::DELIVER, u64::from(packet.message));
         } else {

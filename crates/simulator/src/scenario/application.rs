@@ -1,6 +1,6 @@
 //! An application: the nodes and ranks that it has, and what it did.
 
-use super::rank::Rank;
+use super::rank::{Rank, Stored};
 use crate::engine::Picos;
 use crate::network::Histogram;
 use std::ops::{Index, IndexMut};
@@ -17,6 +17,10 @@ pub struct ApplicationResult {
     pub message_latency: Histogram,
     /// Messages that its ranks sent to each other, and their bytes.
     pub sent: (u64, u64),
+    /// Bytes that its ranks read and wrote.
+    pub stored: Stored,
+    /// Messages that nobody received.
+    pub unreceived: u64,
 }
 
 /// What a part of the machine has of an application.
@@ -69,14 +73,22 @@ pub(super) fn result<'a>(
     parts: impl Iterator<Item = &'a Application>,
     message_latency: Histogram,
 ) -> ApplicationResult {
-    let mut result =
-        ApplicationResult { elapsed: Picos::ZERO, ranks: Vec::new(), message_latency, sent: (0, 0) };
+    let mut result = ApplicationResult {
+        elapsed: Picos::ZERO,
+        ranks: Vec::new(),
+        message_latency,
+        sent: (0, 0),
+        stored: Stored::default(),
+        unreceived: 0,
+    };
     for part in parts {
         result.ranks.resize(part.nodes.len(), [Picos::ZERO; 3]);
         for (number, rank) in part.ranks.iter() {
             result.elapsed = result.elapsed.max(rank.end);
             result.ranks[number as usize] = [rank.spent.communication, rank.spent.io, rank.spent.compute];
             result.sent = (result.sent.0 + rank.sent.0, result.sent.1 + rank.sent.1);
+            result.stored.add(rank.stored);
+            result.unreceived += rank.matching.unexpected() as u64;
         }
     }
     result

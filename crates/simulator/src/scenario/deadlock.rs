@@ -31,9 +31,16 @@ impl Machine {
             .collect();
         let mut detail = format!("{} ranks wait for what never comes: {}", waiting.len(), shown.join("; "));
         if let Some((application, circle)) = circle(&waiting) {
-            let others: Vec<_> = circle.iter().skip(1).map(|rank| format!("waits for rank {rank}")).collect();
+            let others = circle.iter().skip(1).take(NAMED).map(|rank| format!("waits for rank {rank}"));
             let (first, name) = (circle[0], self.name(application));
-            detail += &format!("; in a circle of {name}: rank {first} {}", others.join(", which "));
+            let others = others.collect::<Vec<_>>().join(", which ");
+            let more = circle.len().saturating_sub(1 + NAMED);
+            let more = if more > 0 {
+                format!(", and so on over {more} more to rank {first}")
+            } else {
+                String::new()
+            };
+            detail += &format!("; in a circle of {name}: rank {first} {others}{more}");
         }
         Err(Error::new(Kind::Invalid, "simulation: deadlock", detail))
     }

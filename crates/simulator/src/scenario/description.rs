@@ -120,6 +120,13 @@ pub fn parameters(
             }
         }
     }
+    // Links that there are none of are like those of terminals: nothing can be wrong with them.
+    for (name, _) in LINKS.iter().filter(|(_, kind)| !topology.has(*kind)) {
+        let terminal = parameters.terminal;
+        if let Some(absent) = link(&mut parameters, name) {
+            *absent = terminal;
+        }
+    }
     parameters.check()?;
     Ok(parameters)
 }

@@ -55,7 +55,9 @@ impl Partition {
         delay: Picos,
     ) {
         let sent = matches!(envelope, Envelope::Rank { .. } | Envelope::Held { .. });
-        let wants = Wants { made: false, sent, delivered: true };
+        // Handshakes are not what a program sends.
+        let timed = !matches!(envelope, Envelope::Call { .. } | Envelope::Answer { .. });
+        let wants = Wants { made: false, sent, delivered: true, timed };
         let order = Order { from, to, bytes, application: application as u8, content: envelope, wants };
         self.network.send_after(delay, order);
     }

@@ -22,4 +22,5 @@ pub use model::Model;
 pub use outcome::{run, Outcome, Scenario, Task, Work};
 pub use placement::{parse_nodes, Layout};
 pub use placing::{Nodes, Policy};
+pub use rank::Stored;
 pub use tally::{tally, Tally};

@@ -48,7 +48,7 @@ impl Partition {
                 Waits::Send(to)
             }
             Operation::Isend { to, bytes, tag, request } => {
-                state.pending.push(request);
+                state.begin(rank, request)?;
                 self.send(application, rank, to, bytes, tag, Some(request))?;
                 Waits::Nothing
             }
@@ -56,6 +56,7 @@ impl Partition {
                 self.receive(application, rank, Posted { from, tag, bytes, request: None })?
             }
             Operation::Irecv { from, bytes, tag, request } => {
+                state.begin(rank, request)?;
                 self.receive(application, rank, Posted { from, tag, bytes, request: Some(request) })?
             }
             Operation::Wait { request } if state.pending.contains(&request) => Waits::Request(request),
@@ -142,10 +143,10 @@ impl Partition {
         if let Some(message) = arrived {
             receive.check_room(rank, message)?;
             if message.held.is_none() {
+                receive.request.map(|request| state.complete(request));
                 return Ok(Waits::Nothing);
             }
         }
-        state.pending.extend(receive.request);
         if let Some(Arrived { from, held: Some(held), .. }) = arrived {
             self.answer(application, rank, from, held, receive.request);
         }

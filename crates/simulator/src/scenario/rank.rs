@@ -4,7 +4,7 @@ use crate::engine::Picos;
 use crate::mpi::{Arrived, InOrder, Matching};
 use crate::workload::operation::{Operation, Program, Seen};
 use std::collections::{HashMap, VecDeque};
-use thalweg_foundation::Result;
+use thalweg_foundation::{Error, Kind, Result};
 
 /// What a rank waits for before it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,23 @@ pub struct Spent {
     pub compute: Picos,
 }
 
+/// Bytes that were read from and written to storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Read.
+    pub read: u64,
+    /// Written.
+    pub written: u64,
+}
+
+impl Stored {
+    /// Counts what another one has.
+    pub fn add(&mut self, other: Stored) {
+        self.read += other.read;
+        self.written += other.written;
+    }
+}
+
 /// One rank of an application.
 pub struct Rank {
     pub program: Program,
@@ -57,6 +74,8 @@ pub struct Rank {
     pub sent: (u64, u64),
     /// Messages of other ranks that have come, and their bytes.
     pub received: (u64, u64),
+    /// Bytes that it read and wrote.
+    pub stored: Stored,
     /// When its program ended.
     pub end: Picos,
 }
@@ -76,6 +95,7 @@ impl Rank {
             spent: Spent::default(),
             sent: (0, 0),
             received: (0, 0),
+            stored: Stored::default(),
             end: Picos::ZERO,
         }
     }
@@ -86,6 +106,20 @@ impl Rank {
             Some(operation) => Ok(Some(operation)),
             None => self.program.next(&Seen { now, sent: self.sent, received: self.received }),
         }
+    }
+
+    /// A request begins.
+    ///
+    /// # Errors
+    /// `Invalid` when one of this number is not complete: nobody could tell them apart.
+    pub fn begin(&mut self, rank: usize, request: u32) -> Result<()> {
+        if self.pending.contains(&request) {
+            let detail =
+                format!("rank {rank} begins request {request} before the one of that number is complete");
+            return Err(Error::new(Kind::Invalid, "simulation: request", detail));
+        }
+        self.pending.push(request);
+        Ok(())
     }
 
     /// A request is complete; true when the rank waited for just that.

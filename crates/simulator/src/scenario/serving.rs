@@ -6,7 +6,7 @@ use super::envelope::{
 };
 use super::partition::Partition;
 use super::placement::Layout;
-use super::rank::Waits;
+use super::rank::{Stored, Waits};
 use crate::engine::Picos;
 use crate::network::Order;
 use crate::storage::{Arrangement, Job, Reply, Request, Server, Storage};
@@ -21,6 +21,8 @@ impl Partition {
         let node = self.applications[application].nodes[rank];
         let client = client(application, rank);
         let Request { object: file, offset: at, bytes, writes } = request;
+        let (read, written) = if writes { (0, bytes) } else { (bytes, 0) };
+        self.applications[application].ranks[rank].stored.add(Stored { read, written });
         if self.settings.storage.arrangement == Arrangement::NodeLocal {
             let object = object(client, file as u32);
             let storage = self.settings.storage;

@@ -20,6 +20,15 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// One more message is sent, or received; pairs in balance are not kept.
+    fn weigh(&mut self, pair: (u32, u32), more: i64) {
+        let balance = self.balance.entry(pair).or_default();
+        *balance += more;
+        if *balance == 0 {
+            self.balance.remove(&pair);
+        }
+    }
+
     /// Messages that the program sends itself, and their bytes.
     pub fn sent(&self) -> (u64, u64) {
         let of = |kind| self.operations.get(kind).copied().unwrap_or_default();
@@ -57,11 +66,11 @@ pub fn tally(
             *entry = (entry.0 + 1, entry.1 + bytes);
             match operation {
                 Operation::Send { to, .. } | Operation::Isend { to, .. } => {
-                    *tally.balance.entry((task, to)).or_default() += 1;
+                    tally.weigh((task, to), 1);
                 }
                 Operation::Recv { from: Source::Rank(from), .. }
                 | Operation::Irecv { from: Source::Rank(from), .. } => {
-                    *tally.balance.entry((from, task)).or_default() -= 1;
+                    tally.weigh((from, task), -1);
                 }
                 _ => {}
             }
@@ -84,7 +93,6 @@ pub fn tally(
             tally.messages = (tally.messages.0 + messages, tally.messages.1 + bytes);
         }
     }
-    tally.balance.retain(|_, more| *more != 0);
     Ok(tally)
 }
 

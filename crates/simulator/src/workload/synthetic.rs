@@ -172,7 +172,7 @@ impl Senders {
         *sent = (count + 1, at);
         let destination = draw(Purpose::Destination);
         let to = self.traffic.pattern.destination(self.network.topology(), terminal, destination);
-        let wants = Wants { made: true, ..Wants::default() };
+        let wants = Wants { made: true, timed: true, ..Wants::default() };
         let order =
             Order { from: terminal, to, bytes: self.traffic.bytes, application: 0, content: (), wants };
         self.network.send_at(at, order);

@@ -27,8 +27,11 @@ impl<P: Copy> Flows<P> {
         let Message { order, posted, .. } = self.messages[number];
         let packets = self.packets(order.bytes);
         self.counters.delivered += packets;
+        self.counters.arrived = self.counters.arrived.max(at);
         self.counters.hops += hops * packets;
-        self.counters.message_latency[usize::from(order.application)].add(at - posted);
+        if order.wants.timed {
+            self.counters.message_latency[usize::from(order.application)].add(at - posted);
+        }
         if order.wants.delivered {
             self.schedule(at, event::DELIVER, u64::from(number));
         }

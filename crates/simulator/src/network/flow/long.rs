@@ -53,7 +53,7 @@ impl<P: Copy> Flows<P> {
         let shares: Vec<Share> = ways.into_iter().map(|way| self.share(way)).collect();
         let (size, last) = self.last(order.bytes);
         let left = (order.bytes - u64::from(size)) as f64;
-        let tail = self.tail(&shares[0].links, size);
+        let tail = self.tail(&shares[0].links, order.bytes);
         let hops = shares[0].links.len() as u64 - 1;
         for link in shares.iter().flat_map(|share| &share.links) {
             self.links.count(*link, true);
@@ -126,6 +126,7 @@ impl<P: Copy> Flows<P> {
         if first != self.next_end {
             self.next_end = first;
             if first != Picos::NEVER {
+                self.ends += 1;
                 self.schedule(first, event::END, 0);
             }
         }

@@ -53,6 +53,8 @@ pub struct Flows<P> {
     flows: Vec<Flow>,
     /// When the flow that ends first does; events for other times are obsolete.
     next_end: Picos,
+    /// Events that say so, obsolete ones among them.
+    ends: usize,
     settling: bool,
     settled_at: Picos,
     saturated: Vec<Picos>,
@@ -91,6 +93,7 @@ impl<P: Copy> Flows<P> {
             links,
             flows: Vec::new(),
             next_end: Picos::NEVER,
+            ends: 0,
             settling: false,
             settled_at: Picos::ZERO,
             saturated: vec![Picos::ZERO; ports.len()],
@@ -114,7 +117,8 @@ impl<P: Copy> Flows<P> {
 
     /// When the next event happens.
     pub fn next_at(&self) -> Option<Picos> {
-        self.calendar.next_at()
+        let obsolete = self.next_end == Picos::NEVER && self.ends == self.calendar.len();
+        self.calendar.next_at().filter(|_| !obsolete)
     }
 
     /// The topology.
@@ -166,8 +170,11 @@ impl<P: Copy> Flows<P> {
         let Some(event) = self.calendar.pop_before(end) else { return false };
         debug_assert!(event.at >= self.now, "causality");
         let (kind, what) = event::read(&event);
-        if kind == event::END && event.at != self.next_end {
-            return true;
+        if kind == event::END {
+            self.ends -= 1;
+            if event.at != self.next_end {
+                return true;
+            }
         }
         if kind == event::SETTLE && self.flows.is_empty() {
             self.settling = false;

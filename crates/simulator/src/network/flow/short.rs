@@ -13,7 +13,7 @@ impl<P: Copy> Flows<P> {
         let (size, last) = self.last(order.bytes);
         let left = (order.bytes - u64::from(size)) as f64;
         let leaves = self.now + Picos((left / rate).ceil() as u64) + last;
-        let arrives = leaves + self.tail(&way, size) + self.waits(&way);
+        let arrives = leaves + self.tail(&way, order.bytes) + self.waits(&way);
         self.schedule(leaves, event::LEAVE, u64::from(order.from));
         self.arrive(number, arrives, way.len() as u64 - 1);
         self.count(&way, order.application, order.bytes);

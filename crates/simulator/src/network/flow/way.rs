@@ -74,16 +74,32 @@ impl<P: Copy> Flows<P> {
         }
     }
 
-    /// From a message's leaving its interface to its last packet's arrival, when nothing is in the way.
-    pub(super) fn tail(&self, links: &[u32], last: u16) -> Picos {
+    /// From a message's leaving its interface to its last packet's arrival, when nothing is in the way but the packet before: a
+    /// short last packet waits for that at each link, and may at another one have gone before it could.
+    pub(super) fn tail(&self, links: &[u32], bytes: u64) -> Picos {
         let parameters = &self.plan.parameters;
-        let mut time = parameters.terminal.delay;
-        for link in &links[1..] {
-            let class = &self.plan.classes[usize::from(self.ports[*link as usize].class)];
-            time +=
-                class.service_of(last, parameters.packet_bytes, parameters.empty_packet_bytes) + class.delay;
+        let (size, leaves) = self.last(bytes);
+        let mut delay = parameters.terminal.delay;
+        // The time of a full packet on all links so far, that of the last one on those before, the most by which the one who goes
+        // before reaches further, and the time on the slowest link, which is how far packets are apart.
+        let (mut full, mut last, mut behind, mut slowest) =
+            (Picos::ZERO, Picos::ZERO, Picos::ZERO, Picos::ZERO);
+        for (place, link) in links.iter().enumerate() {
+            let class = match self.ports.get(*link as usize) {
+                Some(port) => usize::from(port.class),
+                None => usize::from(TERMINAL),
+            };
+            let class = &self.plan.classes[class];
+            full += class.service;
+            behind = behind.max(full - last);
+            slowest = slowest.max(class.service);
+            last += class.service_of(size, parameters.packet_bytes, parameters.empty_packet_bytes);
+            if place > 0 {
+                delay += class.delay;
+            }
         }
-        time
+        let waits = if self.packets(bytes) > 1 { behind - slowest } else { Picos::ZERO };
+        last + waits - leaves + delay
     }
 
     /// A share of what the links of a way have for one more.
