@@ -101,7 +101,7 @@ def _simulator(run: Run) -> Iterator[dict[str, Any]]:
         "threads": outcome.threads,
         "processor time / s": outcome.cpu_s,
         "packets / s": outcome.packets / outcome.cpu_s if outcome.cpu_s > 0 else None,
-        "memory / MB": outcome.memory_bytes / 1e6,
+        "memory / MB": None if outcome.memory_bytes is None else outcome.memory_bytes / 1e6,
     }
 
 
