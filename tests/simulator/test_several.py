@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from command_line import thalweg
+from thalweg import __version__
 from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError, ThalwegError
 from thalweg.report.run_labels import told_apart
 from thalweg.report.simulated import interference, write_simulated
-from thalweg.report.simulated_charts import Heat, link_map
+from thalweg.report.simulated_charts import Heat, link_map, traffic_over_time
+from thalweg.report.simulated_facts import shared
 from thalweg.report.topology_layout import Layout
 from thalweg.simulator import Scenario, simulate
 from thalweg.simulator.outcome import Link
@@ -215,7 +217,8 @@ def test_a_page_shows_no_frame_for_what_is_not_there(flows, tmp_path):
     flat = {**UNIFORM, "network": {"topology": "single-switch", "nodes": 6}}
     tree = {**UNIFORM, "network": {"topology": "fat-tree", "down": [4, 2, 2], "up": [2, 2]}}
     page = write_simulated([flows, ran("flat", flat)], tmp_path / "page.html").read_text()
-    assert "fidelity: flow, packet" in page
+    assert "fidelity: flow, packet" in page and "traffic: uniform-random" in page
+    assert "dragonfly of 1,056 nodes" in page and "single-switch of 6 nodes" in page
     assert "Packet latency" in page and "flows: links on the topology" in page
     assert "flat: links on the topology" not in page, "one router has no links to others"
     alone = write_simulated([flows], tmp_path / "flows.html").read_text()
@@ -224,6 +227,35 @@ def test_a_page_shows_no_frame_for_what_is_not_there(flows, tmp_path):
         page = write_simulated([ran("run", content)], tmp_path / "run.html").read_text()
         for kind in ("local", "global"):
             assert (f"Traffic of {kind} links" in page) == (kind not in absent)
+
+
+def test_a_page_says_what_ran_once_where_it_is_the_same(alone, together):
+    behind = {**alone.scenario, "storage": {"arrangement": "storage-side"}, "seed": 2}
+    same, apart = shared([alone, together, replace(alone, scenario=behind, version="")])
+    assert same == {
+        "fidelity": "packet",
+        "model": "default",
+        "topology": "dragonfly of 1,056 nodes",
+        "routing": "minimal",
+    }
+    assert apart[1] == {
+        "placement": "cont-1d-1056-300p1.conf, cont-1d-1056-300p2.conf",
+        "storage": "compute-side, ssd",
+        "seed": "1",
+        "version": __version__,
+    }
+    assert apart[2]["storage"] == "storage-side, ssd below 64 KiB, else hdd"
+    assert (apart[2]["seed"], apart[2]["version"]) == ("2", "not known")
+    assert shared([alone])[1] == [{}]
+
+
+def test_traffic_over_time_goes_on_to_the_end_of_the_run():
+    moved = np.array([4e3, 2e3])
+    figure = traffic_over_time([("local", moved)], 1e-6, 5e-6)
+    (line,) = figure.data
+    np.testing.assert_allclose(line.x, [0.5e-3, 1.5e-3, 2.5e-3, 5e-3])
+    np.testing.assert_allclose(line.y, [4, 2, 0, 0])
+    np.testing.assert_allclose(figure.layout.xaxis.range, [0, 5e-3])
 
 
 def test_latencies_say_whose_they_are(tmp_path):

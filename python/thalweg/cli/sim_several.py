@@ -129,7 +129,7 @@ def compare(
 def shown(runs: list[Run], page: Path, output: Output) -> None:
     """Print what runs found, write their report, and the rows for programs."""
     from thalweg.report.simulated import interference, write_simulated
-    from thalweg.report.simulated_tables import fidelity
+    from thalweg.report.simulated_facts import fidelity
     from thalweg.simulator.recorded import writing
 
     several = len(runs) > 1
@@ -157,7 +157,7 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
 
 
 def _side_by_side(runs: list[Run], output: Output) -> None:
-    from thalweg.report.simulated_tables import fidelity
+    from thalweg.report.simulated_facts import fidelity
 
     quantities = ("elapsed_ms", "communication_ms", "io_ms", "latency_us_mean", "latency_us_max")
     rows = []
