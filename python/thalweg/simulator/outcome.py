@@ -193,8 +193,9 @@ class Outcome:
     def _traffic(self) -> Iterator[tuple[str, float]]:
         for kind in ("terminal", "local", "global"):
             links = [link for link in self.links if link.kind == kind]
-            yield f"{kind}_bytes", sum(link.bytes for link in links)
-            yield f"{kind}_saturated_ms", sum(link.saturated_s for link in links) * 1e3
+            if links:  # a torus has no global ones
+                yield f"{kind}_bytes", sum(link.bytes for link in links)
+                yield f"{kind}_saturated_ms", sum(link.saturated_s for link in links) * 1e3
 
 
 def _latency(found: Distribution | None) -> Iterator[tuple[str, float | None]]:
