@@ -84,7 +84,7 @@ def sweep(
     if runs:
         shown([runs[name] for name in wanted if name in runs], folder / "report.html", output)
     if failed:
-        raise failure(failed, len(wanted))
+        raise failure({name: failed[name] for name in wanted if name in failed}, len(wanted))
 
 
 @command
