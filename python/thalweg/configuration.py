@@ -43,7 +43,7 @@ def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        When the file is not there, is neither JSON nor TOML, or does not hold a table.
+        When the file is not there, is a folder or neither JSON nor TOML, or does not hold a table.
     """
     if isinstance(source, Mapping):
         return dict(source)
@@ -56,7 +56,11 @@ def load(source: Mapping[str, Any] | str | Path, what: str) -> dict[str, Any]:
         raise ConfigError(
             f"{what}: there is no file {path}; give a dict or the path of a .json or .toml file"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except IsADirectoryError:
+        raise ConfigError(f"{what}: {path} is a folder; give the path of a .json or .toml file") from None
+    except OSError as error:
+        raise ConfigError(f"{what}: {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{what}: {path} cannot be read: {error}") from error
     if path.suffix not in (".json", ".toml"):
         raise ConfigError(f"{what}: {path} ends in {path.suffix!r}; accepted are .json and .toml")

@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 from command_line import thalweg
+from thalweg import __version__
 from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError, ThalwegError
 from thalweg.report.run_labels import told_apart
 from thalweg.report.simulated import interference, write_simulated
-from thalweg.report.simulated_charts import Heat, link_map
+from thalweg.report.simulated_charts import Heat, link_map, traffic_over_time
+from thalweg.report.simulated_facts import shared
 from thalweg.report.topology_layout import Layout
 from thalweg.simulator import Scenario, simulate
 from thalweg.simulator.outcome import Link
-from thalweg.simulator.recorded import Run, load, save
+from thalweg.simulator.recorded import Run, done_before, load, save
 from thalweg.simulator.several import combinations, listed, simulate_all
 
 TRAFFIC = {"pattern": "uniform-random", "message_bytes": "4KiB", "mean_gap_ns": 2000, "messages": 3}
@@ -74,11 +76,22 @@ def test_scenarios_side_by_side_give_what_they_give_alone():
     }
 
 
-def test_a_run_that_fails_stops_the_others():
+WRONG = {"application": [{**MILC, "nodes": [1, 1]}]}
+
+
+def test_what_cannot_run_leaves_the_others_alone():
+    found = dict(simulate_all({"wrong": Scenario.load(WRONG), "fine": Scenario.load(UNIFORM)}, 1))
+    assert isinstance(found["wrong"], InvalidError) and "nodes" in str(found["wrong"])
+    assert found["fine"].packets == 3168
+    assert found["fine"].memory_bytes is None, "the process held what other runs needed too"
+    assert simulate(UNIFORM).memory_bytes > 0
+
+
+def test_who_goes_stops_the_runs():
     endless = Scenario.load({"synthetic": {**TRAFFIC, "messages": 1_000_000}})
-    wrong = Scenario.load({"application": [{**MILC, "nodes": [1, 1]}]})
-    with pytest.raises(InvalidError, match="nodes"):
-        list(simulate_all({"endless": endless, "wrong": wrong}, 2))
+    runs = simulate_all({"endless": endless, "wrong": Scenario.load(WRONG)}, 2)
+    assert next(runs)[0] == "wrong"
+    runs.close()
 
 
 def test_every_combination_of_values_has_a_name():
@@ -127,6 +140,45 @@ def test_commas_in_brackets_and_quotation_marks_do_not_part_values():
     assert listed('[0,1],{a=[2,3]}, "x,]y"') == ["[0,1]", "{a=[2,3]}", '"x,]y"']
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_run_is_written_as_a_whole_or_not_at_all(alone, there, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    if there:
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run/notes.txt").write_text("mine")
+    kept = sorted(tmp_path.rglob("*"))
+    with monkeypatch.context() as patch:
+        patch.setattr("pathlib.Path.write_text", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            save(alone, tmp_path / "run")
+    assert sorted(tmp_path.rglob("*")) == kept
+    assert load(save(alone, tmp_path / "run")) == alone
+
+
+def test_a_run_done_before_is_of_the_same_scenario(alone, tmp_path):
+    nodes = tmp_path / "nodes.conf"
+    nodes.write_text(" ".join(map(str, range(300))))
+    content = {"application": [{**MILC, "nodes": str(nodes)}]}
+    folder, run = tmp_path / "run", Run.of("run", Scenario.load(content), alone.outcome)
+    assert done_before("run", Scenario.load(content), folder) is None
+    save(run, folder)
+    assert done_before("run", Scenario.load(content), folder) == run
+    with pytest.raises(ExistsError, match="not known to be of this scenario"):
+        done_before("run", Scenario.load({**content, "seed": 2}), folder)
+    with pytest.raises(ExistsError):
+        done_before("other", Scenario.load(content), folder)
+    os.utime(nodes, (2**32, 2**32))
+    with pytest.raises(ExistsError):
+        done_before("run", Scenario.load(content), folder)
+    text = (folder / "outcome.json").read_text()
+    (folder / "outcome.json").write_text(text.replace('"version": "', '"version": "0.'))
+    os.utime(nodes, (0, 0))
+    with pytest.raises(ExistsError):
+        done_before("run", Scenario.load(content), folder)
+
+
 def test_what_was_found_is_told_where_it_cannot_be_written(alone, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -165,7 +217,8 @@ def test_a_page_shows_no_frame_for_what_is_not_there(flows, tmp_path):
     flat = {**UNIFORM, "network": {"topology": "single-switch", "nodes": 6}}
     tree = {**UNIFORM, "network": {"topology": "fat-tree", "down": [4, 2, 2], "up": [2, 2]}}
     page = write_simulated([flows, ran("flat", flat)], tmp_path / "page.html").read_text()
-    assert "fidelity: flow, packet" in page
+    assert "fidelity: flow, packet" in page and "traffic: uniform-random" in page
+    assert "dragonfly of 1,056 nodes" in page and "single-switch of 6 nodes" in page
     assert "Packet latency" in page and "flows: links on the topology" in page
     assert "flat: links on the topology" not in page, "one router has no links to others"
     alone = write_simulated([flows], tmp_path / "flows.html").read_text()
@@ -174,6 +227,35 @@ def test_a_page_shows_no_frame_for_what_is_not_there(flows, tmp_path):
         page = write_simulated([ran("run", content)], tmp_path / "run.html").read_text()
         for kind in ("local", "global"):
             assert (f"Traffic of {kind} links" in page) == (kind not in absent)
+
+
+def test_a_page_says_what_ran_once_where_it_is_the_same(alone, together):
+    behind = {**alone.scenario, "storage": {"arrangement": "storage-side"}, "seed": 2}
+    same, apart = shared([alone, together, replace(alone, scenario=behind, version="")])
+    assert same == {
+        "fidelity": "packet",
+        "model": "default",
+        "topology": "dragonfly of 1,056 nodes",
+        "routing": "minimal",
+    }
+    assert apart[1] == {
+        "placement": "cont-1d-1056-300p1.conf, cont-1d-1056-300p2.conf",
+        "storage": "compute-side, ssd",
+        "seed": "1",
+        "version": __version__,
+    }
+    assert apart[2]["storage"] == "storage-side, ssd below 64 KiB, else hdd"
+    assert (apart[2]["seed"], apart[2]["version"]) == ("2", "not known")
+    assert shared([alone])[1] == [{}]
+
+
+def test_traffic_over_time_goes_on_to_the_end_of_the_run():
+    moved = np.array([4e3, 2e3])
+    figure = traffic_over_time([("local", moved)], 1e-6, 5e-6)
+    (line,) = figure.data
+    np.testing.assert_allclose(line.x, [0.5e-3, 1.5e-3, 2.5e-3, 5e-3])
+    np.testing.assert_allclose(line.y, [4, 2, 0, 0])
+    np.testing.assert_allclose(figure.layout.xaxis.range, [0, 5e-3])
 
 
 def test_latencies_say_whose_they_are(tmp_path):
@@ -293,6 +375,34 @@ def test_commands_write_folders_and_pages(tmp_path):
     ):
         refused = thalweg("sim", *words, cwd=tmp_path)
         assert refused.returncode != 0 and message in refused.stderr
+
+
+PROGRAM = (
+    "all tasks t asynchronously send a 4 kilobyte message to task (t+1) mod num_tasks then all tasks await completion"
+)
+
+
+def test_a_sweep_does_what_can_run_and_goes_on_where_it_ended(tmp_path):
+    (tmp_path / "ring.ncptl").write_text(PROGRAM)
+    scenario = tmp_path / "ring.toml"
+    scenario.write_text('[[application]]\nprogram = "ring.ncptl"\nranks = 4\n')
+    ranks = ("--set", "application.0.ranks=4,4000,8")
+    one = thalweg("sim", "sweep", "ring.toml", *ranks[:1], "application.0.ranks=4", "--out", "both", cwd=tmp_path)
+    assert one.returncode == 0, one.stderr
+    written = (tmp_path / "both/ring,ranks=4/outcome.json").stat().st_mtime_ns
+    (tmp_path / "both/ring,ranks=9.partial").mkdir()
+    for again, done in ((1, "1 of 3 done before"), (2, "2 of 3 done before")):
+        swept = thalweg("sim", "sweep", "ring.toml", *ranks, "--out", "both", cwd=tmp_path)
+        assert swept.returncode == 2 and done in swept.stdout, again
+        assert "1 of 3 scenarios could not run:\nring,ranks=4000: " in swept.stderr
+        assert "ring,ranks=8" in (tmp_path / "both/report.html").read_text()
+    assert (tmp_path / "both/ring,ranks=4/outcome.json").stat().st_mtime_ns == written
+    assert not (tmp_path / "both/ring,ranks=4000").exists()
+    beside = thalweg("sim", "compare", "both", cwd=tmp_path)
+    assert beside.returncode == 0 and "ring,ranks=9.partial holds no whole run; it is left out" in beside.stdout
+    scenario.write_text(scenario.read_text() + "placement = 'random-nodes'\n")
+    other = thalweg("sim", "sweep", "ring.toml", *ranks, "--out", "both", cwd=tmp_path)
+    assert other.returncode == 1 and "is not known to be of this scenario" in other.stderr
 
 
 def test_prints_say_which_runs_are_flows_and_whose_latencies_they_have(tmp_path):

@@ -13,6 +13,7 @@ from command_line import thalweg
 from source_tree import ROOT
 from thalweg.errors import ConfigError, InvalidError
 from thalweg.simulator import Outcome, Scenario, simulate
+from thalweg.simulator.scenario import ROUTINGS
 from thalweg.simulator.validation import cases, validate
 
 TRAFFIC = {"pattern": "uniform-random", "message_bytes": "4KiB", "mean_gap_ns": 2000, "messages": 5}
@@ -138,7 +139,14 @@ def test_what_a_listener_raises_stops_the_run() -> None:
     ("changes", "message"),
     [
         ({"synthetic": None}, r"scenario: give either a table \[synthetic\] or entries \[\[application\]\]"),
-        ({"network": {"routing": "shortest"}}, r"network.routing: is 'shortest'; should be 'minimal'"),
+        (
+            {"network": {"routing": "shortest"}},
+            r"is 'shortest'; accepted by a dragonfly are minimal, valiant, ugal, par$",
+        ),
+        (
+            {"network": {"topology": "torus", "extents": [3, 3], "routing": "minimall"}},
+            r"network.routing: is 'minimall'; accepted by a torus are minimal, valiant$",
+        ),
         ({"network": {"global": {"bandwidth_gib_per_s": 0}}}, r"network.global.bandwidth_gib_per_s: is 0"),
         ({"network": {"extents": [0]}}, r"network.extents: .*has 0; each must be at least 1"),
         ({"threads": 0}, r"threads: is 0"),
@@ -167,6 +175,27 @@ def test_what_a_listener_raises_stops_the_run() -> None:
 def test_a_wrong_scenario_is_refused_with_the_key(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Scenario.load(scenario(**changes))
+
+
+@pytest.mark.parametrize("network", MACHINES[1:], ids=lambda network: network["topology"])
+def test_a_topology_has_the_routings_that_a_refusal_lists(network: dict[str, Any]) -> None:
+    wrong = "par" if network["topology"] != "dragonfly" else "adaptive"
+    with pytest.raises(InvalidError) as refused:
+        simulate(scenario(network={**network, "routing": wrong}))
+    assert str(refused.value).endswith(f"accepted are {', '.join(ROUTINGS[network['topology']])}")
+
+
+def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"is a folder; give the path of a \.json or \.toml file"):
+        Scenario.load(tmp_path)
+
+
+@pytest.mark.parametrize("network", MACHINES[1:], ids=lambda network: network["topology"])
+def test_rows_are_of_links_that_the_machine_has(network: dict[str, Any]) -> None:
+    outcome = simulate(scenario(network=network))
+    told = {row["quantity"].partition("_")[0] for row in outcome.rows() if row["quantity"].endswith("_saturated_ms")}
+    kinds = {"torus": {"terminal", "local"}, "single-switch": {"terminal"}}
+    assert told == kinds.get(network["topology"], {"terminal", "local", "global"})
 
 
 @pytest.mark.parametrize(

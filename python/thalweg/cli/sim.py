@@ -99,9 +99,9 @@ def validate(
         thalweg sim validate --only '*-checkpoint' --json validation.json
     """
     from thalweg.cli.output import Output
-    from thalweg.errors import InvalidError
+    from thalweg.errors import InvalidError, ThalwegError
     from thalweg.simulator import Scenario
-    from thalweg.simulator.several import simulate_all
+    from thalweg.simulator.several import failure, simulate_all
     from thalweg.simulator.validation import STORAGE, beside, cases, reason
 
     output = Output(json_path)
@@ -110,10 +110,14 @@ def validate(
         raise InvalidError(f"--only: no case fits {only!r}; there are {', '.join(cases())}")
     found = {case: beside(case, None) for case in wanted if case == STORAGE}
     scenarios = {case: Scenario.load(cases()[case]) for case in wanted if case != STORAGE}
+    failed: dict[str, ThalwegError] = {}
     with telling() as tell:
         for case, outcome in simulate_all(scenarios, parallel or os.cpu_count() or 1, tell=tell):
-            found[case] = beside(case, outcome)
-    rows = [row for case in wanted for row in found[case]]
+            if isinstance(outcome, ThalwegError):
+                failed[case] = outcome
+            else:
+                found[case] = beside(case, outcome)
+    rows = [row for case in wanted for row in found.get(case, [])]
     output.table(
         "beside the published runs",
         ["scenario", "quantity", "model", "reference", "deviation %", "within"],
@@ -131,7 +135,9 @@ def validate(
     )
     output.line(f"{sum(row['within'] for row in rows)} of {len(rows)} are within their tolerance")
     for case in wanted:
-        missed = [row["quantity"] for row in found[case] if not row["within"]]
+        missed = [row["quantity"] for row in found.get(case, []) if not row["within"]]
         if missed:
             output.line(f"{case}, {', '.join(missed)}: {reason(case)}")
     output.write(rows, limits={})
+    if failed:
+        raise failure({name: failed[name] for name in wanted if name in failed}, len(wanted))

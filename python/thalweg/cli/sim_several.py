@@ -40,7 +40,8 @@ def sweep(
 ) -> None:
     """Run scenarios with every combination of values, side by side on the machine's cores, into one report.
 
-    Every run is written as it ends: what was interrupted leaves the runs that had ended.
+    Every run is written as it ends. The same sweep into the same folder goes on where it was interrupted: runs that are
+    there are not repeated. What cannot run is told, and the others are done.
 
     Keys have dots between tables, and in a list the number of an entry, from 0: `application.0.placement`.
 
@@ -53,23 +54,37 @@ def sweep(
     from thalweg.cli.output import Output
     from thalweg.cli.pattern_run import next_folder
     from thalweg.cli.sim_telling import telling
-    from thalweg.simulator.recorded import Run, free, save, writable
-    from thalweg.simulator.several import simulate_all
+    from thalweg.errors import ThalwegError
+    from thalweg.simulator.recorded import Run, done_before, save, writable
+    from thalweg.simulator.several import failure, simulate_all
 
     output = Output(json_path)
     wanted = _combined(scenarios, sets or [])
     folder = writable(out if out is not None else next_folder("sim-sweep"))
-    for name in wanted:
-        free(folder / name)
-    runs = []
-    with telling() as tell:
-        for name, outcome in simulate_all(wanted, parallel or os.cpu_count() or 1, tell=tell):
-            runs.append(Run.of(name, wanted[name], outcome))
-            save(runs[-1], folder / name)
-            took = f"{outcome.packets:,} packets in {outcome.cpu_s:.1f} s of processor time"
-            output.line(f"{len(runs)} of {len(wanted)}: {name}, {took}")
-    runs.sort(key=lambda run: list(wanted).index(run.name))
-    shown(runs, folder / "report.html", output)
+    before = {name: done_before(name, scenario, folder / name) for name, scenario in wanted.items()}
+    runs = {name: run for name, run in before.items() if run is not None}
+    failed: dict[str, ThalwegError] = {}
+    if runs:
+        output.line(f"{len(runs)} of {len(wanted)} done before")
+    left = {name: scenario for name, scenario in wanted.items() if name not in runs}
+    try:
+        with telling() as tell:
+            for name, outcome in simulate_all(left, parallel or os.cpu_count() or 1, tell=tell):
+                if isinstance(outcome, ThalwegError):
+                    failed[name] = outcome
+                    told = "could not run"
+                else:
+                    runs[name] = Run.of(name, wanted[name], outcome)
+                    save(runs[name], folder / name)
+                    told = f"{outcome.packets:,} packets in {outcome.cpu_s:.1f} s of processor time"
+                output.line(f"{len(runs) + len(failed)} of {len(wanted)}: {name}, {told}")
+    except KeyboardInterrupt:
+        output.line(f"{len(runs)} of {len(wanted)} runs are in {folder}; the same sweep with --out {folder} goes on")
+        raise
+    if runs:
+        shown([runs[name] for name in wanted if name in runs], folder / "report.html", output)
+    if failed:
+        raise failure({name: failed[name] for name in wanted if name in failed}, len(wanted))
 
 
 @command
@@ -88,7 +103,7 @@ def compare(
     """
     from thalweg.cli.output import Output
     from thalweg.errors import InvalidError
-    from thalweg.simulator.recorded import load, writable
+    from thalweg.simulator.recorded import load, within, writable
 
     output = Output(json_path)
     writable(out.absolute().parent)
@@ -96,8 +111,10 @@ def compare(
         raise InvalidError(f"--out: {out} is a folder; name a page, such as {out / 'report.html'}")
     runs: list[Run] = []
     for folder in folders:
-        within = sorted(path.parent for path in folder.glob("*/outcome.json"))
-        runs += [load(path) for path in within or [folder]]
+        whole, others = within(folder)
+        runs += [load(path) for path in whole or [folder]]
+        for path in others if whole else []:
+            output.line(f"{path} holds no whole run; it is left out")
     names = [run.name for run in runs]
     if len(runs) < 2:
         raise InvalidError(f"sim compare: one run was given, {names[0]}; expected two or more")
@@ -112,7 +129,7 @@ def compare(
 def shown(runs: list[Run], page: Path, output: Output) -> None:
     """Print what runs found, write their report, and the rows for programs."""
     from thalweg.report.simulated import interference, write_simulated
-    from thalweg.report.simulated_tables import fidelity
+    from thalweg.report.simulated_facts import fidelity
     from thalweg.simulator.recorded import writing
 
     several = len(runs) > 1
@@ -140,7 +157,7 @@ def shown(runs: list[Run], page: Path, output: Output) -> None:
 
 
 def _side_by_side(runs: list[Run], output: Output) -> None:
-    from thalweg.report.simulated_tables import fidelity
+    from thalweg.report.simulated_facts import fidelity
 
     quantities = ["elapsed_ms", "communication_ms", "io_ms", "latency_us_mean", "latency_us_max"]
     if not any(run.outcome.applications for run in runs):
@@ -169,7 +186,7 @@ def _side_by_side(runs: list[Run], output: Output) -> None:
 def _combined(paths: list[Path], sets: list[str]) -> dict[str, Scenario]:
     """Scenarios by names that tell them apart."""
     from thalweg.configuration import load
-    from thalweg.errors import InvalidError
+    from thalweg.errors import ConfigError, InvalidError
     from thalweg.simulator import Scenario
     from thalweg.simulator.several import combinations, listed
 
@@ -188,7 +205,10 @@ def _combined(paths: list[Path], sets: list[str]) -> dict[str, Scenario]:
             name = f"{path.stem},{chosen}" if chosen else path.stem
             if name in found:
                 raise InvalidError(f"sim sweep: two scenarios are called {name}; rename a file")
-            scenario = Scenario.checked(content, path.absolute().parent)
+            try:
+                scenario = Scenario.checked(content, path.absolute().parent)
+            except ConfigError as error:
+                raise ConfigError(f"{name}: {error}") from None
             same = next((other for other, known in own.items() if known == scenario), None)
             if same is not None:
                 raise InvalidError(f"sim sweep: {same} and {name} are the same scenario; give each value once")

@@ -14,7 +14,8 @@ from thalweg.report import simulated_charts as charts
 from thalweg.report.charts import fragment
 from thalweg.report.page import write_page
 from thalweg.report.run_labels import told_apart
-from thalweg.report.simulated_tables import fidelity, tables
+from thalweg.report.simulated_facts import fidelity, shared
+from thalweg.report.simulated_tables import tables
 from thalweg.report.topology_layout import Layout
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def write_simulated(runs: Sequence[Run], target: Path) -> Path:
         target,
         {
             "name": runs[0].name if len(runs) == 1 else f"{len(runs)} runs{what and f' by {what}'}",
-            "fidelity": ", ".join(dict.fromkeys(fidelity(run) for run in runs)),
+            "facts": {"fidelity": ", ".join(dict.fromkeys(map(fidelity, runs))), **shared(runs)[0]},
             "charts": shown,
             "tables": results,
             "scenarios": [(run.name, json.dumps(run.scenario, indent=2)) for run in runs],
@@ -191,7 +192,11 @@ def _of_links(runs: Sequence[Run]) -> Iterator[tuple[str, str, Figure]]:
         yield (
             f"{run.name}: traffic over time",
             "What routers sent.",
-            charts.traffic_over_time([(kind, sent) for kind, sent in moved if sent.any()], timeline.interval_s),
+            charts.traffic_over_time(
+                [(kind, sent) for kind, sent in moved if sent.any()],
+                timeline.interval_s,
+                max(run.outcome.end_s, *(each.elapsed_s for each in run.outcome.applications), 0.0),
+            ),
         )
     between = np.array([pair for run in runs for pair in charts.busiest(run.outcome.links).values()]).reshape(-1, 2)
     heats = charts.Heat.of(between[:, 0]), charts.Heat.of(between[:, 1])

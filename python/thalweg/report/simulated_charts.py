@@ -118,19 +118,22 @@ def cumulative(found: Sequence[tuple[str, Values]], x: str) -> Figure:
     return figure
 
 
-def traffic_over_time(kinds: Sequence[tuple[str, Values]], step_s: float) -> Figure:
-    """Bytes a second by kind of link, over the simulated time in milliseconds."""
+def traffic_over_time(kinds: Sequence[tuple[str, Values]], step_s: float, end_s: float) -> Figure:
+    """Bytes a second by kind of link, over the simulated time in milliseconds, to the end of the run."""
     figure = axes("simulated time / ms", "traffic / (GB/s)")
     for place, (kind, moved) in enumerate(kinds):
+        middles = (np.arange(len(moved)) + 0.5) * step_s
+        quiet = [middles[-1] + step_s, end_s] if end_s > middles[-1] + step_s else []  # nothing was sent any more
         figure.add_scatter(
-            x=(np.arange(len(moved)) + 0.5) * step_s * 1e3,
-            y=moved / step_s / 1e9,
+            x=np.r_[middles, quiet] * 1e3,
+            y=np.r_[moved / step_s / 1e9, np.zeros(len(quiet))],
             mode="lines",
             name=kind,
             line={"color": PALETTE[place % len(PALETTE)], "width": 1.5, "shape": "hvh"},
             hovertemplate=f"%{{y:.4g}} GB/s at %{{x:.4g}} ms<extra>{kind}</extra>",
         )
     figure.update_layout(showlegend=True)
+    figure.update_xaxes(range=[0, 1e3 * max([end_s, *(len(moved) * step_s for _, moved in kinds)])])
     figure.update_yaxes(rangemode="tozero")
     return figure
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from thalweg.report.simulated_facts import fidelity, shared
 
 if TYPE_CHECKING:
     from thalweg.simulator.outcome import Distribution
@@ -19,7 +21,11 @@ _KINDS = ("terminal", "local", "global")
 
 def tables(runs: Sequence[Run], what: str) -> list[dict[str, Any]]:
     """Return the tables of runs; `what` heads the column of their names. Those without rows are left out."""
-    found = (
+    own = zip((run.name for run in runs), shared(runs)[1], strict=True)
+    # What tells runs apart stands in the first column.
+    apart = {name: _without(facts, what.split(", ")) for name, facts in own}
+    found: tuple[tuple[str, str, Callable[[Run], Iterable[dict[str, Any]]]], ...] = (
+        ("Scenarios", "What is not the same for all runs.", lambda run: [apart[run.name]] if apart[run.name] else []),
         ("Applications", "Communication, I/O and compute are means over ranks.", _applications),
         ("Messages", _OF_MESSAGES, _messages),
         ("Packets", "", _packets),
@@ -36,14 +42,13 @@ def tables(runs: Sequence[Run], what: str) -> list[dict[str, Any]]:
     return made
 
 
+def _without(facts: dict[str, str | None], names: Sequence[str]) -> dict[str, str | None]:
+    return {name: value for name, value in facts.items() if name not in names}
+
+
 def _named(run: Run, what: str, runs: int) -> dict[str, Any]:
     """What tells a run's rows from those of others; nothing where there are none."""
     return {what or "run": run.name} if runs > 1 else {}
-
-
-def fidelity(run: Run) -> str:
-    """How closely a run looked at the network: ``packet`` or ``flow``."""
-    return str(run.scenario.get("fidelity", "packet"))
 
 
 def _applications(run: Run) -> Iterator[dict[str, Any]]:
@@ -111,7 +116,7 @@ def _simulator(run: Run) -> Iterator[dict[str, Any]]:
         "threads": outcome.threads,
         "processor time / s": outcome.cpu_s,
         "packets / s": outcome.packets / outcome.cpu_s if outcome.cpu_s > 0 else None,
-        "memory / MB": outcome.memory_bytes / 1e6,
+        "memory / MB": None if outcome.memory_bytes is None else outcome.memory_bytes / 1e6,
     }
 
 

@@ -123,8 +123,8 @@ class Outcome:
     applications: list[Application] = field(repr=False)
     #: Time of the processor that the run took; with several threads that of the whole process meanwhile.
     cpu_s: float
-    #: The most memory that the process held until the end of the run.
-    memory_bytes: int
+    #: The most memory that the process held until the end of the run; None where it did other runs meanwhile.
+    memory_bytes: int | None
 
     @classmethod
     def of(cls, found: Mapping[str, Any], names: Sequence[str], cpu_s: float, memory_bytes: int) -> Outcome:
@@ -201,7 +201,7 @@ class Outcome:
             *self._traffic(),
             ("events", self.events),
             ("threads", self.threads),
-            ("memory_mb", self.memory_bytes / 1e6),
+            ("memory_mb", None if self.memory_bytes is None else self.memory_bytes / 1e6),
             ("cpu_s", self.cpu_s),
             ("packets_per_cpu_s", self.packets / self.cpu_s if self.cpu_s > 0 else 0.0),
         ):
@@ -210,8 +210,9 @@ class Outcome:
     def _traffic(self) -> Iterator[tuple[str, float]]:
         for kind in ("terminal", "local", "global"):
             links = [link for link in self.links if link.kind == kind]
-            yield f"{kind}_bytes", sum(link.bytes for link in links)
-            yield f"{kind}_saturated_ms", sum(link.saturated_s for link in links) * 1e3
+            if links:  # a torus has no global ones
+                yield f"{kind}_bytes", sum(link.bytes for link in links)
+                yield f"{kind}_saturated_ms", sum(link.saturated_s for link in links) * 1e3
 
 
 def _distribution(told: Mapping[str, Any] | None) -> Distribution | None:

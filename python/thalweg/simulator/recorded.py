@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from thalweg import __version__
 from thalweg.errors import CorruptDataError, ExistsError, InvalidError, NotFoundError, ThalwegError
 from thalweg.simulator.outcome import Application, Distribution, Link, Outcome, Timeline
 from thalweg.simulator.scenario import Scenario
@@ -33,11 +36,14 @@ class Run:
         What ran, as a file would say it.
     outcome : Outcome
         What it found.
+    version : str
+        The version of Thalweg that ran it; empty where it is not known.
     """
 
     name: str
     scenario: dict[str, Any]
     outcome: Outcome
+    version: str = __version__
 
     @classmethod
     def of(cls, name: str, scenario: Scenario, outcome: Outcome) -> Run:
@@ -92,14 +98,63 @@ def free(folder: Path) -> Path:
     InvalidError
         When it cannot be written to.
     """
-    with contextlib.suppress(OSError):  # what is wrong with it is told next
-        if (folder / _OUTCOME).exists():
-            raise ExistsError(f"simulator: {folder} has a run already; remove it, or name another folder")
+    if _has_run(folder):
+        raise ExistsError(f"simulator: {folder} has a run already; remove it, or name another folder")
     return writable(folder)
+
+
+def done_before(name: str, scenario: Scenario, folder: Path) -> Run | None:
+    """Return the run of this very scenario that was written to `folder`; None when there is none yet.
+
+    Raises
+    ------
+    ExistsError
+        When what is there may be another: its scenario, its name or the version of Thalweg differs, a file that the
+        scenario names is newer, or its operations are a function, which cannot be compared.
+    InvalidError
+        When nothing is there and it cannot be written to.
+    CorruptDataError
+        When its files are not of the documented format.
+    """
+    if not _has_run(folder):
+        writable(folder)
+        return None
+    run = load(folder)
+    written = (folder / _OUTCOME).stat().st_mtime
+    same = (
+        run == Run.of(name, scenario, run.outcome)
+        and not any(application.operations for application in scenario.application)
+        and all(path.stat().st_mtime <= written for path in _named(scenario))
+    )
+    if not same:
+        raise ExistsError(
+            f"simulator: {folder} has a run already, which is not known to be of this scenario; remove it, or name "
+            "another folder"
+        )
+    return run
+
+
+def _named(scenario: Scenario) -> Iterator[Path]:
+    """The files that a scenario names."""
+    for application in scenario.application:
+        if application.program is not None:
+            yield Path(application.program)
+        if isinstance(application.nodes, str):
+            yield Path(application.nodes)
+        if application.trace is not None:
+            yield Path(application.trace) / "events.parquet"
+
+
+def _has_run(folder: Path) -> bool:
+    with contextlib.suppress(OSError):  # what is wrong with it is told where it is used
+        return (folder / _OUTCOME).exists()
+    return False
 
 
 def save(run: Run, folder: Path) -> Path:
     """Write a run to `folder`, which is made: ``outcome.json``, ``ranks.parquet``, ``links.parquet``.
+
+    The run is there as a whole or not at all, wherever this is interrupted.
 
     Raises
     ------
@@ -123,14 +178,43 @@ def save(run: Run, folder: Path) -> Path:
     links = {field.name: [getattr(link, field.name) for link in outcome.links] for field in fields(Link)}
     told = _without(asdict(outcome), ("links",))
     told["applications"] = [_without(application, _OF_RANKS) for application in told["applications"]]
-    content = {"format": _FORMAT, "name": run.name, "scenario": run.scenario, "outcome": told}
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(ranks), folder / _RANKS)
-        pq.write_table(pa.table(links), folder / _LINKS)
+    content = {
+        "format": _FORMAT,
+        "version": run.version,
+        "name": run.name,
+        "scenario": run.scenario,
+        "outcome": told,
+    }
+    with writing(folder), _at_once(folder) as partial:
+        pq.write_table(pa.table(ranks), partial / _RANKS)
+        pq.write_table(pa.table(links), partial / _LINKS)
         text = json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
-        (folder / _OUTCOME).write_text(text, encoding="utf-8")
+        (partial / _OUTCOME).write_text(text, encoding="utf-8")
     return folder
+
+
+@contextlib.contextmanager
+def _at_once(folder: Path) -> Iterator[Path]:
+    """Give a folder for files that are put in `folder` when all of them are there."""
+    known = folder.is_dir()
+    partial = folder / "partial" if known else folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        if known:
+            for name in (_RANKS, _LINKS, _OUTCOME):  # the last makes it a run
+                os.replace(partial / name, folder / name)
+        else:
+            partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def within(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the folders in one, such as that of a sweep, that hold a whole run, and those that hold none."""
+    inner = sorted(path for path in folder.glob("*") if path.is_dir())
+    return [path for path in inner if _has_run(path)], [path for path in inner if not _has_run(path)]
 
 
 def load(folder: Path) -> Run:
@@ -156,7 +240,12 @@ def load(folder: Path) -> Run:
             raise CorruptDataError(f"simulator: {folder / _OUTCOME} has format {content['format']}; known is {_FORMAT}")
         ranks = pq.read_table(folder / _RANKS).to_pydict()
         links = pq.read_table(folder / _LINKS).to_pylist()
-        return Run(content["name"], content["scenario"], _outcome(content["outcome"], ranks, links))
+        return Run(
+            content["name"],
+            content["scenario"],
+            _outcome(content["outcome"], ranks, links),
+            content.get("version", ""),
+        )
     except (KeyError, TypeError, ValueError, OSError, pa.ArrowException) as error:
         raise CorruptDataError(f"simulator: {folder} holds no whole run: {error}") from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
@@ -19,6 +19,14 @@ _COUNT = Field(default=None, ge=0, lt=1 << 32)
 MOST_RANKS = 1 << 24
 
 Routing = Literal["minimal", "valiant", "ugal", "par", "adaptive"]
+#: Those that a topology has.
+ROUTINGS: dict[str, tuple[Routing, ...]] = {
+    "dragonfly": ("minimal", "valiant", "ugal", "par"),
+    "fat-tree": ("minimal", "adaptive"),
+    "k-ary-tree": ("minimal", "adaptive"),
+    "torus": ("minimal", "valiant"),
+    "single-switch": ("minimal", "adaptive"),
+}
 READY = ("milc", "nekbone", "checkpoint", "cosmoflow")
 
 
@@ -53,8 +61,8 @@ class Network(_Part):
     ``nodes``, a single-switch ``nodes``.
     """
 
-    routing: Routing = "minimal"
     topology: Literal["dragonfly", "fat-tree", "k-ary-tree", "torus", "single-switch"] = "dragonfly"
+    routing: Routing = "minimal"
     groups: int | None = _COUNT
     routers: int | None = _COUNT
     nodes: int | None = _COUNT
@@ -70,6 +78,14 @@ class Network(_Part):
     terminal: Link = Link()
     local: Link = Link()
     global_: Link = Field(default=Link(), alias="global")
+
+    @field_validator("routing", mode="before")
+    @classmethod
+    def _named(cls, value: object, info: ValidationInfo) -> object:
+        topology = info.data.get("topology")
+        if topology is not None and value not in get_args(Routing):  # what another topology has is refused as it runs
+            raise ValueError(f"is {value!r}; accepted by a {topology} are {', '.join(ROUTINGS[topology])}")
+        return value
 
     @field_validator("down", "up", "extents")
     @classmethod

@@ -7,9 +7,10 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any
 
-from thalweg.errors import InvalidError
+from thalweg.errors import InvalidError, ThalwegError
 from thalweg.simulator.outcome import Outcome
 from thalweg.simulator.running import simulate
 from thalweg.simulator.scenario import Scenario
@@ -23,15 +24,16 @@ _LONGEST = 150
 
 
 class _StoppedError(Exception):
-    """Another run failed, or the caller was interrupted."""
+    """The caller was interrupted, or has gone."""
 
 
 def simulate_all(
     scenarios: Mapping[str, Scenario], parallel: int = 1, *, tell: TellOf | None = None
-) -> Iterator[tuple[str, Outcome]]:
+) -> Iterator[tuple[str, Outcome | ThalwegError]]:
     """Run scenarios, `parallel` at a time, each on a thread; yield name and outcome of each as it ends.
 
-    What fails stops the others and is raised, and so does Ctrl-C.
+    What cannot run has its error in the place of an outcome, and the others go on; Ctrl-C stops all. Outcomes have no
+    ``memory_bytes``: the runs share a process.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def simulate_all(
     """
     stop = threading.Event()
 
-    def one(name: str) -> tuple[str, Outcome]:
+    def one(name: str) -> tuple[str, Outcome | ThalwegError]:
         def hear(simulated_s: float, packets: int) -> None:
             if stop.is_set():
                 raise _StoppedError
@@ -53,10 +55,13 @@ def simulate_all(
 
         if stop.is_set():
             raise _StoppedError
-        return name, simulate(scenarios[name], tell=hear)
+        try:
+            return name, replace(simulate(scenarios[name], tell=hear), memory_bytes=None)
+        except ThalwegError as error:
+            return name, error
 
     with ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="simulation") as pool:
-        left: set[Future[tuple[str, Outcome]]] = {pool.submit(one, name) for name in scenarios}
+        left: set[Future[tuple[str, Outcome | ThalwegError]]] = {pool.submit(one, name) for name in scenarios}
         try:
             while left:
                 done, left = wait(left, return_when=FIRST_COMPLETED)
@@ -64,6 +69,12 @@ def simulate_all(
                     yield ended.result()
         finally:
             stop.set()
+
+
+def failure(failed: Mapping[str, ThalwegError], of: int) -> ThalwegError:
+    """Return one error for the scenarios, of so many, that could not run; its kind is that of the first."""
+    reasons = "".join(f"\n{name}: {error}" for name, error in failed.items())
+    return type(next(iter(failed.values())))(f"{len(failed)} of {of} scenarios could not run:{reasons}")
 
 
 def combinations(content: Mapping[str, Any], values: Sequence[tuple[str, Sequence[Any]]]) -> dict[str, dict[str, Any]]:
