@@ -312,6 +312,37 @@ def test_what_a_function_does_wrong_is_told_with_rank_operation_and_value(operat
         simulate({"application": [{"operations": wrong, "ranks": 2}]})
 
 
+def test_a_request_that_is_begun_again_before_it_is_complete_is_refused():
+    def twice(rank, ranks):
+        yield op.irecv(1 - rank, 100_000, request=0)
+        yield op.isend(1 - rank, 100_000, request=0)
+        yield op.waitall()
+
+    with pytest.raises(InvalidError, match="rank 0 begins request 0 before the one of that number is complete"):
+        simulate({"application": [{"operations": twice, "ranks": 2}]})
+
+    def again(rank, ranks):
+        for _ in range(3):
+            yield op.irecv(1 - rank, 100_000, request=0)
+            yield op.isend(1 - rank, 100_000, request=1)
+            yield op.waitall()
+
+    (found,) = simulate({"application": [{"operations": again, "ranks": 2}]}).applications
+    # Each message counts once, without what asks for it and answers.
+    assert (found.messages_sent, found.message_latency.count, found.notes) == (6, 6, [])
+
+
+def test_messages_that_nobody_receives_and_bytes_of_storage_are_told():
+    def forgets(rank, ranks):
+        yield op.send(1 - rank, 100)
+        yield op.write(5_000)
+        yield op.read(3_000, at=1_000)
+
+    (found,) = simulate({"application": [{"operations": forgets, "ranks": 2}]}).applications
+    assert found.notes == ["2 messages to its ranks were received by nobody"]
+    assert (found.bytes_written, found.bytes_read) == (10_000, 6_000)
+
+
 def test_ranks_that_wait_in_a_collective_are_told_its_name():
     def stuck(rank, ranks):
         if rank == 0:

@@ -19,7 +19,7 @@ from thalweg.report.simulated_charts import Heat, link_map, traffic_over_time
 from thalweg.report.simulated_facts import shared
 from thalweg.report.topology_layout import Layout
 from thalweg.simulator import Scenario, simulate
-from thalweg.simulator.outcome import Link
+from thalweg.simulator.outcome import Application, Distribution, Link
 from thalweg.simulator.recorded import Run, done_before, load, save
 from thalweg.simulator.several import combinations, listed, simulate_all
 
@@ -27,6 +27,11 @@ TRAFFIC = {"pattern": "uniform-random", "message_bytes": "4KiB", "mean_gap_ns": 
 UNIFORM = {"synthetic": TRAFFIC}
 MILC = {"name": "milc", "iterations": 1, "nodes": "mfnetsim/cont-1d-1056-300p1.conf"}
 OTHER = {"name": "milc", "iterations": 1, "nodes": "mfnetsim/cont-1d-1056-300p2.conf"}
+
+
+def application_of(name):
+    nothing = Distribution(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, [])
+    return Application(name, 1.0, [1.0], [0.0], [0.0], 1, 1, nothing)
 
 
 def ran(name, content):
@@ -196,6 +201,21 @@ def test_what_shares_a_machine_is_put_beside_itself_alone(alone, together):
     assert row["maximum latency"] == pytest.approx(shared.message_latency.max_s / own.message_latency.max_s)
     assert row["I/O"] is None, "there was none"
     assert interference([replace(alone, scenario={**alone.scenario, "seed": 2}), together]) == []
+    assert len(interference([replace(alone, scenario={**alone.scenario, "threads": 2}), together])) == 1
+
+
+def test_what_gets_other_nodes_than_alone_is_beside_nothing():
+    chosen = {"name": "milc", "iterations": 1, "placement": "random-nodes"}
+    alone = replace(ran("alone", UNIFORM), scenario={"application": [chosen]})
+    outcome = alone.outcome
+    alone = replace(alone, outcome=replace(outcome, applications=[application_of("milc")]))
+    applications = [application_of("milc"), application_of("milc 2")]
+    two = replace(
+        alone, scenario={"application": [chosen, chosen]}, outcome=replace(outcome, applications=applications)
+    )
+    assert [row["application"] for row in interference([alone, two])] == ["milc"]
+    listed = replace(two, scenario={"application": [chosen, OTHER]})
+    assert interference([alone, listed]) == []
 
 
 def test_the_page_has_all_charts(alone, together, tmp_path):

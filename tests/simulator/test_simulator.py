@@ -125,6 +125,30 @@ def test_two_runs_in_one_machine_share_its_links() -> None:
     other = list(range(300, 600))
     both = simulate({"application": [{**small, "nodes": NODES}, {**small, "nodes": other}]})
     assert [application.messages_sent for application in both.applications] == [2 * 8 * 300 + 2 * 2136] * 2
+    assert [application.name for application in both.applications] == ["milc", "milc 2"]
+
+
+def test_no_application_is_called_as_the_network_is() -> None:
+    named = [{"name": name, "program": "milc.ncptl", "ranks": 1} for name in ("network", "a", "a 2", "a")]
+    checked = Scenario.checked({"application": named}, ROOT / "examples/programs")
+    assert checked.names() == ["network 2", "a", "a 2", "a 3"]
+
+
+@pytest.mark.parametrize("fidelity", ["packet", "flow"])
+def test_the_latency_of_messages_has_their_wait_at_the_interface(fidelity: str) -> None:
+    # Ten messages of a node at once: the last one waits for the nine before it, and all have arrived at the end.
+    traffic = {"pattern": "shift", "message_bytes": 4096, "mean_gap_ns": 0, "gaps": "even", "messages": 10}
+    machine = {"topology": "single-switch", "nodes": 4}
+    outcome = simulate({"fidelity": fidelity, "network": machine, "synthetic": traffic})
+    assert outcome.message_latency is not None
+    assert outcome.message_latency.count == 40
+    sent_s = 4096 / (16 * 2**30)
+    assert outcome.message_latency.max_s > 9 * sent_s
+    assert outcome.end_s >= outcome.message_latency.max_s
+    assert outcome.throughput() == pytest.approx(40 * 4096 / outcome.end_s)
+    rows = {row["quantity"]: row["value"] for row in outcome.rows()}
+    assert rows["message_latency_us_max"] == outcome.message_latency.max_s * 1e6
+    assert (rows["latency_us_max"] is None) == (fidelity == "flow")
 
 
 def test_what_a_listener_raises_stops_the_run() -> None:

@@ -109,7 +109,7 @@ def test_through_storage_the_reader_reads_where_the_writer_wrote(tmp_path: Path)
     trace = Trace(made(tmp_path / "run", events), "storage")
     assert steps(trace) == [
         [("compute", 5 * MS), op.write(4000, file=1), op.isend(1, 0, request=0), ("compute", MS),
-         op.write(500, at=4000, file=1), op.isend(2, 0, request=0, tag=1), op.write(60, at=4500, file=1)],
+         op.write(500, at=4000, file=1), op.isend(2, 0, request=1, tag=1), op.write(60, at=4500, file=1)],
         [("compute", MS // 2), op.recv(0, 0), op.read(4000, file=1), ("compute", 3 * MS)],
         [("compute", 9 * MS), op.recv(0, 0, tag=1), op.read(500, at=4000, file=1), op.read(500, at=4000, file=1)],
     ]  # fmt: skip

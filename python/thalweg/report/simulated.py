@@ -64,7 +64,7 @@ def write_simulated(runs: Sequence[Run], target: Path) -> Path:
 
 
 def interference(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Rows of each application that shares its machine, beside a run where it has the machine and the same nodes for itself.
+    """Rows of each application that shares its machine, beside a run where it is alone on the same nodes.
 
     Ratios of elapsed, communication and I/O time and of the message latency's mean and maximum; 1 is no difference.
     """
@@ -94,7 +94,7 @@ def interference(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def _place(run: Run, number: int) -> str:
-    """What makes two runs of an application comparable: all of the scenario but the other applications, and the threads."""
+    """What makes two runs of an application comparable: all of the scenario but other applications and threads."""
     rest = {name: value for name, value in run.scenario.items() if name not in ("application", "threads")}
     return json.dumps([rest, run.scenario["application"][number]], sort_keys=True, default=str)
 
@@ -135,13 +135,13 @@ def _charts(runs: Sequence[Run], what: str) -> Iterator[tuple[str, str, Figure]]
                 each_rank = [(label, charts.Box.of(times(each)).scaled(1e3)) for label, each in found]
                 yield f"{name}: {title} of its ranks", note, charts.boxes(each_rank, what, "time / ms")
     if not any(run.outcome.applications for run in runs):
-        for title, note, found in (
+        for title, start, latencies in (
             ("Message latency", _OF_MESSAGES, [(run.name, run.outcome.message_latency) for run in runs]),
             ("Packet latency", _OF_PACKETS, [(run.name, run.outcome.packet_latency) for run in runs]),
         ):
-            latency = [(name, charts.Box.of_distribution(each).scaled(1e6)) for name, each in found if each is not None]
+            latency = [(label, charts.Box.of_distribution(each).scaled(1e6)) for label, each in latencies if each]
             if latency:
-                yield title, f"{note} {of_buckets}", charts.boxes(latency, what, "latency / µs", decades=True)
+                yield title, f"{start} {of_buckets}", charts.boxes(latency, what, "latency / µs", decades=True)
     yield from _of_links(runs)
 
 

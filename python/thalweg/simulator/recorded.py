@@ -262,11 +262,12 @@ def _outcome(told: dict[str, Any], ranks: Mapping[str, list[Any]], links: Iterab
         ]
         applications.append(Application(**application, **columns, message_latency=latency, logged=logged))
     # Runs that were recorded before there was a latency of messages have none.
-    latencies = {name: told.pop(name, None) for name in ("packet_latency", "message_latency")}
+    packets, messages = (told.pop(f"{name}_latency", None) for name in ("packet", "message"))
     timeline = Timeline(**told.pop("timeline"))
     return Outcome(
         **told,
-        **{name: None if latency is None else _distribution(latency) for name, latency in latencies.items()},
+        packet_latency=None if packets is None else _distribution(packets),
+        message_latency=None if messages is None else _distribution(messages),
         timeline=timeline,
         links=[Link(**link) for link in links],
         applications=applications,

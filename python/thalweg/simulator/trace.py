@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -83,6 +84,7 @@ class Trace:
     def operations(self, rank: int, ranks: int) -> Iterator[op.Operation]:
         """What a rank does."""
         kinds, numbers, computing_ns = self._steps[rank]
+        requests = itertools.count()
         for first in range(0, len(computing_ns), _CHUNK):
             part = slice(first, first + _CHUNK)
             steps = zip(kinds[part].tolist(), numbers[part].tolist(), computing_ns[part].tolist(), strict=True)
@@ -90,8 +92,8 @@ class Trace:
                 if before_ns:
                     yield op.compute(before_ns * 1e-9 * self._scale)
                 if kind == _ISEND:
-                    # Nobody waits for it, so that all can have the same number.
-                    yield op.isend(one, two, request=0, tag=three)
+                    # Nobody waits for it.
+                    yield op.isend(one, two, request=next(requests), tag=three)
                 elif kind == _RECV:
                     yield op.recv(one, two, tag=three)
                 elif kind == _WRITE:
