@@ -3,7 +3,8 @@
 //! Interfaces send one message after the other, as they do with packets. A long message flows over up to [`WAYS`] ways that the
 //! routing finds, at the rate that is fair between all that flow; rates are worked out anew shortly after something changed. A
 //! short one takes the time of its bytes at an equal share of the links, and waits where a link is full as long as its buffer takes to
-//! drain. What neither sees: packets that wait for others of short messages, and buffers that fill backwards from a full link.
+//! drain. What neither sees: packets that wait for others of short messages, buffers that fill backwards from a full link, and links so
+//! long that credits come back later than a buffer has drained.
 
 mod count;
 mod event;
