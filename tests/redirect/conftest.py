@@ -87,7 +87,11 @@ def pnetcdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         compiler = "mpicc.openmpi" if source.suffix == ".c" else "mpif90.openmpi"
         words = [compiler, "-O1", *include, str(source)]
         done = subprocess.run(
-            [*words, "-o", str(folder / source.stem), "-lpnetcdf"], capture_output=True, text=True, timeout=100
+            [*words, "-o", str(folder / source.stem), "-lpnetcdf"],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            cwd=folder,  # where a Fortran compiler leaves modules
         )
         assert done.returncode == 0, done.stderr
     return folder
