@@ -37,7 +37,7 @@ const WAYS: usize = 4;
 /// Messages of so many packets flow; shorter ones do not change what others get.
 const LONG_PACKETS: u64 = 4;
 /// Rates are worked out anew so long after something changed.
-const SETTLES_AFTER: Picos = Picos(6_000_000);
+const SETTLES_AFTER: Picos = Picos(8_000_000);
 
 /// The network.
 #[derive(Debug)]
