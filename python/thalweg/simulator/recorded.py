@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -197,18 +196,18 @@ def save(run: Run, folder: Path) -> Path:
 def _at_once(folder: Path) -> Iterator[Path]:
     """Give a folder for files that are put in `folder` when all of them are there."""
     known = folder.is_dir()
-    partial = folder / "partial" if known else folder.with_name(f"{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        partial.mkdir(parents=True)
+    beside = folder if known else folder.parent
+    beside.mkdir(parents=True, exist_ok=True)
+    # A name that nobody has, so that nothing of others is removed with it.
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.partial-", dir=beside) as own:
+        partial = Path(own) / "run"
+        partial.mkdir()
         yield partial
         if known:
             for name in (_RANKS, _LINKS, _OUTCOME):  # the last makes it a run
                 os.replace(partial / name, folder / name)
         else:
             partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def within(folder: Path) -> tuple[list[Path], list[Path]]:
