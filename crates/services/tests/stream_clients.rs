@@ -495,3 +495,64 @@ fn many_producers_share_the_memory_for_batches() {
     }
     assert_eq!(all(&consumer(&driver, "crowd", "reader", Begin::First)).len(), 8);
 }
+
+/// Changes one bit of the file at `path`.
+fn flip(path: &std::path::Path, at: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// The files of `folder` and those below whose names end so.
+fn files(folder: &std::path::Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.to_string_lossy().ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_damaged_chunk_of_data_costs_the_events_in_it_and_what_is_given_back_comes_again() {
+    let folder = Folder::new();
+    let server = server(&folder, None);
+    for address in [server.address(), server.tcp_address().unwrap()] {
+        let driver = driver(address);
+        create(&driver, "events", 1, Rest::Files, Durability::None);
+        let writer = producer(&driver, "events", BatchSize::Fixed(8));
+        let data = vec![7; 100_000];
+        (0..8).for_each(|_| drop(writer.push(0, b"{}", &[&data], soon()).unwrap()));
+        writer.flush(soon()).unwrap();
+        // In the middle of event 5: chunks are of 64 KiB, so it is in no other event's.
+        flip(&files(&folder.0, ".data")[0], 4096 + 5 * 100_000 + 50_000);
+        let reader = consumer(&driver, "events", "reader", Begin::First);
+        let mut numbers = Vec::new();
+        let mut damaged = Vec::new();
+        while let Some(events) = reader.pull(100, Patience::of(Nanos(300_000_000))).unwrap() {
+            let mut into = vec![
+                0;
+                (events.data_range(events.len() as u32 - 1).end - events.data_range(0).start)
+                    as usize
+            ];
+            match reader.read_all(&events, &mut into, soon()) {
+                Ok(read) => {
+                    assert!(into[..read as usize * data.len()].iter().all(|byte| *byte == 7));
+                    numbers.extend(events.first()..events.first() + u64::from(read));
+                    reader.give_back(&events, read);
+                }
+                Err(e) => {
+                    assert_eq!(e.kind, Kind::Corrupt);
+                    damaged.push(events.first());
+                    reader.give_back(&events, 1);
+                }
+            }
+        }
+        assert_eq!((numbers, damaged), (vec![0, 1, 2, 3, 4, 6, 7], vec![5]));
+        driver.delete(name("events"), soon()).unwrap();
+    }
+}

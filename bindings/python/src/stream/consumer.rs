@@ -81,19 +81,25 @@ impl StreamConsumer {
         })
     }
 
-    /// Reads the data of all `events`, as `data_ends` says where they end, into an array of bytes.
+    /// Reads the data of `events`, as `data_ends` says where they end, into an array of bytes; of how many events: those in front of
+    /// the first whose data are damaged.
     fn read_all(
         &self,
         py: Python<'_>,
         events: &StreamEvents,
         into: &Bound<'_, PyUntypedArray>,
         timeout_s: f64,
-    ) -> PyResult<()> {
+    ) -> PyResult<u32> {
         let target = Target::of(into)?;
         waiting(py, seconds("stream.data", timeout_s)?, move |patience| {
             // SAFETY: the caller's reference keeps the array.
             self.0.read_all(&events.0, unsafe { target.bytes() }, patience)
         })
+    }
+
+    /// Gives events back from index `first` on, so that they are pulled again.
+    fn give_back(&self, py: Python<'_>, events: &StreamEvents, first: u32) {
+        py.detach(|| self.0.give_back(&events.0, first));
     }
 
     fn holds(&self, py: Python<'_>, partition: u32, timeout_s: f64) -> PyResult<bool> {

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from thalweg import _native
-from thalweg.errors import InvalidError, NotFoundError, ServerGoneError, WaitTimeoutError
+from thalweg.errors import CorruptDataError, InvalidError, NotFoundError, ServerGoneError, WaitTimeoutError
 from thalweg.stream.definition import (
     PartitionDefinition,
     PartitionDescription,
@@ -221,19 +221,32 @@ class NativeConsumer(TransportConsumer):
             return None
         blob, ends = events.metadata()
         metadata = Packed(blob.data, ends)
-        if events.apart:
-            data_ends = events.data_ends()
-            bounds = Packed(b"", data_ends, _ALIGN)
-            data = self._read_all(events, data_ends) if self._whole else None
-            return _NativeBatch(events.partition, events.first, metadata, bounds.sizes, data, events)
-        blob, data_ends = events.data()
-        data = Packed(blob.data, data_ends, _ALIGN)
-        return _NativeBatch(events.partition, events.first, metadata, data.sizes, data, events)
+        if not events.apart:
+            blob, data_ends = events.data()
+            data = Packed(blob.data, data_ends, _ALIGN)
+            return _NativeBatch(events.partition, events.first, metadata, data.sizes, data, events)
+        bounds = Packed(b"", events.data_ends(), _ALIGN)
+        if not self._whole:
+            return _NativeBatch(events.partition, events.first, metadata, bounds.sizes, None, events)
+        data = self._read_all(events, bounds.ends)
+        return _NativeBatch(
+            events.partition, events.first, metadata.part(0, len(data)), bounds.sizes[: len(data)], data, events
+        )
 
     def _read_all(self, events: _native.StreamEvents, ends: Any) -> Packed:
+        """Return the data of the first events; those that are not returned are pulled again, save one that is damaged."""
         buffer = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-        self._consumer.read_all(events, buffer, self._timeout_s)
-        return Packed(buffer.data, ends, _ALIGN)
+        try:
+            readable = self._consumer.read_all(events, buffer, self._timeout_s)
+        except CorruptDataError:
+            self._consumer.give_back(events, 1)
+            raise
+        except BaseException:
+            self._consumer.give_back(events, 0)
+            raise
+        if readable < len(ends):
+            self._consumer.give_back(events, readable)
+        return Packed(buffer.data, ends[:readable], _ALIGN)
 
     def read(self, batch: RawBatch, number: int, ranges: Sequence[tuple[int, int]], into: memoryview) -> None:
         if not isinstance(batch, _NativeBatch):

@@ -11,6 +11,8 @@ pub struct Events {
     pub(super) chunk: Arc<Chunk>,
     pub(super) entry: usize,
     pub(super) records: Range<u32>,
+    /// Of which journal they are.
+    pub(super) origin: u64,
     /// Their partition.
     pub partition: u32,
 }

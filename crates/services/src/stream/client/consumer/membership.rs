@@ -1,10 +1,10 @@
 //! Taking part in a named consumer, also after the link broke.
 
 use super::super::super::message::{Held, Reply, Request};
-use super::super::link::{unexpected, Connect};
+use super::super::link::{unexpected, Connect, Link};
 use super::{Consumer, ConsumerOptions, Lane, State};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_foundation::base::Name;
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 use thalweg_transport::link::{now, Patience};
@@ -33,6 +33,7 @@ impl Consumer {
             topic,
             options,
             pulling: Mutex::default(),
+            rejoining: Mutex::default(),
             state: Mutex::default(),
             marks: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -48,12 +49,18 @@ impl Consumer {
         Request::Join { topic: self.topic.clone(), consumer: name, only, begin }
     }
 
-    /// The link broke: connects again, as long as the patience lasts, and goes on where it was; false when nobody answered yet.
+    /// The link `broken` broke: connects again, as long as the patience lasts, and goes on where it was; false when nobody answered
+    /// yet.
     ///
     /// # Errors
     /// `e` when nobody has answered for long, or why it cannot join.
-    pub(super) fn rejoin(&self, e: Error, patience: Patience<'_>) -> Result<bool> {
+    pub(super) fn rejoin(&self, broken: &Arc<dyn Link>, e: Error, patience: Patience<'_>) -> Result<bool> {
         let deadline = now().after(patience.within);
+        // A thread that pulls and one that reads data may both meet the broken link: one of them connects.
+        let _one_at_a_time = self.rejoining.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(broken, &self.link()) {
+            return Ok(true);
+        }
         let lost = *self.lock().lost.get_or_insert_with(now);
         while now() < lost.after(RECOVER) && !self.closed.load(Ordering::Relaxed) {
             let left = deadline.since(now());

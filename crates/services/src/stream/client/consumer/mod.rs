@@ -90,6 +90,8 @@ pub struct Consumer {
     options: ConsumerOptions,
     /// Held by who pulls, also while it waits.
     pulling: Mutex<()>,
+    /// Held by who connects again.
+    rejoining: Mutex<()>,
     state: Mutex<State>,
     marks: Mutex<Marks>,
     closed: AtomicBool,
@@ -128,11 +130,12 @@ impl Consumer {
         let _one_at_a_time = self.pulling.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.closed.load(Ordering::Relaxed) {
             let left = Patience { within: deadline.since(now()), ..patience };
+            let link = self.link();
             match self.attempt(most, left) {
                 Ok(None) if left.within > Nanos(0) => {}
                 Err(_) if self.closed.load(Ordering::Relaxed) => break,
                 Err(e) if e.kind == Kind::Gone => {
-                    if !self.rejoin(e, left)? {
+                    if !self.rejoin(&link, e, left)? {
                         break;
                     }
                 }
@@ -140,6 +143,18 @@ impl Consumer {
             }
         }
         Ok(None)
+    }
+
+    /// Gives `events` back from index `from` on: the next `pull` returns them again. Whoever could not deliver what was pulled calls
+    /// this, so that a failure between a pull and its end skips no event. Where the partition is another member's now there is
+    /// nothing to do: that member begins behind what was acknowledged.
+    pub fn give_back(&self, events: &Events, from: u32) {
+        let next = events.first() + u64::from(from);
+        let mut state = self.lock();
+        let lane = state.lanes.get_mut(&events.partition).filter(|lane| lane.origin == events.origin);
+        if let Some(lane) = lane.filter(|lane| next < lane.next) {
+            (lane.next, lane.ahead) = (next.max(lane.events.start), None);
+        }
     }
 
     /// The events that are there, else what has come when the service has news, or when the time is up.
@@ -227,7 +242,7 @@ impl Consumer {
                     true => (chunk.clone(), entry + 1, 0),
                     false => (chunk.clone(), entry, to),
                 });
-                return Ok(Some(Events { chunk, entry, records: from..to, partition }));
+                return Ok(Some(Events { chunk, entry, records: from..to, origin: lane.origin, partition }));
             }
             if lane.next >= lane.events.end {
                 return Ok(None);
