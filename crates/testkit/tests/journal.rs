@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thalweg_foundation::{Bytes, Kind, Nanos, Result};
 use thalweg_testkit::{Chance, ToyDisk};
-use thalweg_transport::journal::{Batch, Body, Disk, Journal, Memory, Recovered, Room, Settings};
+use thalweg_transport::journal::{
+    Batch, Body, Disk, Folder, Follower, Journal, Memory, Read, Recovered, Room, Settings,
+};
 
 type Record = (Vec<u8>, Vec<u8>);
 
@@ -181,48 +183,137 @@ fn what_was_safe_and_is_cut_off_is_missed() {
 }
 
 #[test]
-fn a_cut_head_is_an_error_and_nothing_is_lost_by_it() {
+fn a_cut_head_costs_the_records_of_its_file_and_their_numbers_are_not_given_again() {
     let whole = ToyDisk::default();
     three(&whole);
-    for cut in 0..64 {
+    for (cut, index) in (0..64).flat_map(|cut| [(cut, true), (cut, false)]) {
         let disk = whole.twin();
         disk.change(&log(), |bytes| bytes.truncate(cut));
-        assert_eq!(open(&disk, SMALL, 2).err().unwrap().kind, Kind::Corrupt);
-        assert_eq!(disk.contents(&log()).len(), cut);
+        if !index {
+            disk.remove(&format!("{:020}.index", 0)).unwrap();
+        }
+        let (mut journal, _) = open(&disk, SMALL, 2).unwrap();
+        let (records, errors) = read_over_damage(&journal);
+        assert_eq!((records, errors > 0), (vec![], true), "cut at {cut}");
+        let first = append(&mut journal, 9_000, &[record(99, 4, 4)], true).unwrap();
+        // Without an index nobody knows how many there were: of a file that ends in its head there can have been none.
+        assert_eq!(first, if index { 5 } else { 1 });
+        drop(journal);
+        let (journal, _) = open(&disk, SMALL, 3).unwrap();
+        assert_eq!(read(&journal, first).0, [(first, record(99, 4, 4))]);
     }
 }
 
 #[test]
-fn a_flipped_bit_is_never_a_wrong_record() {
+fn a_flipped_bit_costs_the_records_that_it_hit_and_nothing_else() {
     let whole = ToyDisk::default();
     let all = three(&whole);
     let names = [log(), format!("{:020}.data", 0), format!("{:020}.index", 0)];
     for name in &names {
         let bytes = whole.contents(name).len();
-        // Of the data, of which there are many, every 97th bit.
-        let step = if name.ends_with("data") { 97 } else { 1 };
-        for bit in (0..bytes * 8).step_by(step) {
+        // Of the data, of which there are many, every 97th bit, and all of the head.
+        let bits =
+            (0..64 * 8).chain((64 * 8..bytes * 8).step_by(if name.ends_with("data") { 97 } else { 1 }));
+        for bit in bits {
             let disk = whole.twin();
             disk.change(name, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
-            let journal = match open(&disk, SMALL, 2) {
-                Ok((journal, _)) => journal,
-                Err(e) => {
-                    assert!(matches!(e.kind, Kind::Corrupt | Kind::Protocol), "{e}");
-                    assert!(bit < 64 * 8, "{name} bit {bit}: {e}");
-                    continue;
-                }
-            };
+            let (mut journal, _) = open(&disk, SMALL, 2).unwrap();
+            assert_eq!(journal.numbers(), 0..5, "{name} bit {bit}");
             let (records, errors) = read_over_damage(&journal);
             assert!(records.iter().all(|(n, r)| *r == all[*n as usize]), "{name} bit {bit}");
-            let harmless = name.ends_with("index") || (name.ends_with("data") && records.len() == all.len());
-            if !harmless {
-                assert!(errors > 0 || records.len() < all.len(), "{name} bit {bit} was not noticed");
+            if bit < 64 * 8 || name.ends_with("index") {
+                assert_eq!((records.len(), errors), (all.len(), 0), "{name} bit {bit}");
+            } else if !name.ends_with("data") {
+                // Of padding nobody notices it.
+                assert!(records.len() >= all.len() - 2, "{name} bit {bit}: {} records", records.len());
             }
-            if name.ends_with("index") {
-                assert_eq!(records.len(), all.len(), "{name} bit {bit}");
+            assert_eq!(
+                append(&mut journal, 9_000, &[record(99, 4, 4)], true).unwrap(),
+                5,
+                "{name} bit {bit}"
+            );
+        }
+    }
+}
+
+/// Five segment files of one record each, by their numbers.
+fn five(disk: &ToyDisk, settings: Settings) -> Vec<Record> {
+    let all: Vec<Record> = (0..5).map(|n| record(n, 10, 50)).collect();
+    let (mut journal, _) = open(disk, settings, 1).unwrap();
+    for (n, record) in all.iter().enumerate() {
+        append(&mut journal, 2_000 + n as u64, std::slice::from_ref(record), true).unwrap();
+        if settings.durable {
+            journal.sync().unwrap();
+        }
+    }
+    all
+}
+
+fn files(number: u64) -> [String; 2] {
+    [format!("{number:020}.log"), format!("{number:020}.index")]
+}
+
+#[test]
+fn a_segment_file_that_cannot_be_read_or_is_missing_costs_its_own_records_alone() {
+    for durable in [true, false] {
+        let settings = Settings { segment: Bytes(65), data: Bytes(1 << 30), durable };
+        let whole = ToyDisk::default();
+        let all = five(&whole, settings);
+        for (victim, missing) in (0..5).flat_map(|n| [(n, true), (n, false)]) {
+            let disk = whole.twin();
+            let [log, index] = files(victim);
+            match missing {
+                true => disk.remove(&log).unwrap(),
+                false => {
+                    disk.remove(&index).unwrap();
+                    disk.change(&log, |bytes| bytes[20] ^= 4);
+                }
+            }
+            let mut seed = 2;
+            let mut expected: Vec<(u64, Record)> =
+                (0..).zip(all.clone()).filter(|(n, _)| *n != victim).collect();
+            // Also when it is opened for the second time.
+            for round in 0..2 {
+                let (mut journal, _) = open(&disk, settings, seed).unwrap();
+                let (records, errors) = read_over_damage(&journal);
+                assert_eq!(
+                    (&records, errors > 0),
+                    (&expected, true),
+                    "{log}, missing: {missing}, round {round}"
+                );
+                let first = append(&mut journal, 9_000, &[record(99, 4, 4)], true).unwrap();
+                assert!(first > records.last().unwrap().0 && first >= 5, "{first} is given again");
+                expected.push((first, record(99, 4, 4)));
+                seed += 1;
             }
         }
     }
+}
+
+#[test]
+fn whoever_follows_a_journal_goes_on_behind_a_file_that_cannot_be_read() {
+    let settings = Settings { segment: Bytes(65), data: Bytes(1 << 30), durable: false };
+    let disk = ToyDisk::default();
+    five(&disk, settings);
+    let [log, index] = files(2);
+    disk.remove(&index).unwrap();
+    disk.change(&log, |bytes| bytes[45] ^= 1);
+    let (journal, _) = open(&disk, settings, 2).unwrap();
+    let (mut follower, mut wanted, mut seen, mut errors) = (Follower::default(), 0, Vec::new(), Vec::new());
+    while wanted < 5 {
+        match follower.read(&mut |number| journal.locate(number), wanted, 5, 1 << 20, Vec::new()).unwrap() {
+            Read::Entries(chunk) => {
+                seen.extend((0..chunk.len()).map(|n| chunk.entry(n).unwrap().header.first));
+                wanted = seen.last().unwrap() + 1;
+            }
+            Read::Damaged { next, why } => {
+                errors.push(why.message.clone());
+                wanted = next;
+            }
+        }
+    }
+    assert_eq!((seen, errors.len()), (vec![0, 1, 3, 4], 1));
+    assert!(errors[0].contains(&log), "{errors:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Header};
 use super::folder::File;
-use super::head::Use;
+use super::head::{Use, HEAD};
 use super::reader::Located;
 use super::scan::Found;
 use super::segment::SegmentFile;
@@ -18,8 +18,13 @@ impl Journal {
         if number >= self.newest.head.number {
             return Ok(None);
         }
+        self.older_of(number).map(|first| SegmentFile::open(&*self.folder, first)).transpose()
+    }
+
+    /// The older segment file that holds record `number`, or the first there is behind it.
+    fn older_of(&self, number: u64) -> Option<u64> {
         let at = self.older.partition_point(|(first, _)| *first <= number).max(1);
-        self.older.get(at - 1).map(|(first, _)| SegmentFile::open(&*self.folder, *first)).transpose()
+        self.older.get(at - 1).map(|(first, _)| *first)
     }
 
     /// Calls `each` with the entries from the one on that holds record `from`, until it says false or they end; the number of the
@@ -35,7 +40,11 @@ impl Journal {
         }
         let mut wanted = from;
         while wanted < numbers.end {
-            let older = self.segment_of(wanted)?;
+            let older = match self.segment_of(wanted) {
+                // What is good in front of it was given; who goes on meets it.
+                Err(e) if e.kind == Kind::Corrupt && wanted > from => return Ok(wanted),
+                older => older?,
+            };
             let segment = older.as_ref().unwrap_or(&self.newest);
             let (mut place, mut next) = segment.near(wanted);
             let mut scan = segment.scan();
@@ -82,7 +91,7 @@ impl Journal {
     /// left out.
     ///
     /// # Errors
-    /// `Io`; `Corrupt` when a file's head cannot be read.
+    /// `Io`.
     pub fn headers(&self, from: u64, mut each: impl FnMut(&Header)) -> Result<()> {
         let files = self.older.iter().map(|(first, _)| *first).chain([self.newest.head.number]);
         let files: Vec<u64> = files.collect();
@@ -90,7 +99,10 @@ impl Journal {
         for number in files.get(at..).unwrap_or_default() {
             let older =
                 (*number != self.newest.head.number).then(|| SegmentFile::open(&*self.folder, *number));
-            let older = older.transpose()?;
+            let older = match older.transpose() {
+                Err(e) if e.kind == Kind::Corrupt => continue,
+                older => older?,
+            };
             let segment = older.as_ref().unwrap_or(&self.newest);
             let (mut place, mut next) = segment.near(from);
             let mut scan = segment.scan();
@@ -110,20 +122,29 @@ impl Journal {
         Ok(())
     }
 
-    /// Where to begin to read record `number`, or the first there is behind it.
+    /// Where to begin to read record `number`, or the first there is behind it. A file whose head is damaged is located too: who
+    /// reads it gets the error, and knows which record comes behind it.
     ///
     /// # Errors
-    /// `NotFound` when it has been let go of or is still to come; `Io`, `Corrupt`.
+    /// `NotFound` when it has been let go of or is still to come; `Io`.
     pub fn locate(&self, number: u64) -> Result<Located> {
         let numbers = self.numbers();
         if !numbers.contains(&number) {
             let detail = format!("record {number}; there are {} to {}", numbers.start, numbers.end);
             return Err(Error::new(Kind::NotFound, "journal.read", detail));
         }
-        let older = self.segment_of(number)?;
-        let segment = older.as_ref().unwrap_or(&self.newest);
-        let (place, next) = segment.near(number);
-        let (file, segment) = (segment.file.clone(), segment.head.number);
+        let (file, segment, (place, next)) = match self.segment_of(number) {
+            Ok(Some(older)) => (older.file.clone(), older.head.number, older.near(number)),
+            Ok(None) => {
+                self.newest.keep_head()?;
+                (self.newest.file.clone(), self.newest.head.number, self.newest.near(number))
+            }
+            Err(e) if e.kind == Kind::Corrupt => {
+                let first = self.older_of(number).unwrap_or(number);
+                (self.folder.open(&Use::Log.name(first))?, first, (HEAD as u64, first))
+            }
+            Err(e) => return Err(e),
+        };
         let behind = self.older.iter().map(|(first, _)| *first).chain([self.newest.head.number]);
         let end = behind.into_iter().find(|first| *first > segment);
         Ok(Located { file, segment, place, next, end })
@@ -160,21 +181,29 @@ impl Journal {
     }
 
     /// The number of the first record that was appended at `time` or later; that of the next one to come where there is none.
+    /// Records that cannot be read may be of that time: then it is the first of them.
     ///
     /// # Errors
-    /// `Io`, `Corrupt`.
+    /// `Io`.
     pub fn first_since(&self, time: Nanos) -> Result<u64> {
         let older = self.older.iter().map(|(first, _)| *first).collect::<Vec<_>>();
         for (n, first) in older.iter().enumerate() {
             // The next file was begun after the last entry of this one.
-            let next = older.get(n + 1).copied();
-            let begun = match next {
-                Some(next) => super::segment::open(&*self.folder, Use::Log, next)?.1.made,
+            let begun = match older.get(n + 1) {
+                Some(next) => match super::segment::open(&*self.folder, Use::Log, *next) {
+                    Err(e) if e.kind == Kind::Corrupt => Nanos(u64::MAX),
+                    opened => opened?.1.made,
+                },
                 None => self.newest.head.made,
             };
             if begun >= time {
-                if let Some(number) = SegmentFile::open(&*self.folder, *first)?.first_since(time)? {
-                    return Ok(number);
+                match SegmentFile::open(&*self.folder, *first) {
+                    Err(e) if e.kind == Kind::Corrupt => return Ok(*first),
+                    opened => {
+                        if let Some(number) = opened?.first_since(time)? {
+                            return Ok(number);
+                        }
+                    }
                 }
             }
         }

@@ -10,6 +10,7 @@ mod head;
 mod index;
 mod lookup;
 mod memory;
+mod opening;
 mod reader;
 mod recovery;
 mod scan;

@@ -3,8 +3,9 @@
 use super::chunk::{Chunk, Stop};
 use super::entry::HEADER;
 use super::folder::File;
-use super::head::{Head, Use, HEAD};
+use super::head::{Head, Use};
 use super::scan::{Damage, Found, Scan};
+use super::segment::read_head;
 use std::sync::Arc;
 use thalweg_foundation::{Error, Kind, Result};
 
@@ -55,9 +56,7 @@ impl Reader {
     /// `Io`, `Corrupt` when the head of the file is damaged.
     pub fn new(located: Located) -> Result<Reader> {
         let Located { file, segment, place, next, .. } = located;
-        let mut bytes = [0; HEAD];
-        file.read(0, &mut bytes)?;
-        let head = Head::decode(&bytes, Use::Log, &Use::Log.name(segment))?;
+        let head = read_head(&*file, Use::Log, &Use::Log.name(segment))?;
         Ok(Reader { file, head, place, next, ahead: 0 })
     }
 
@@ -173,7 +172,15 @@ impl Follower {
                     fresh = true;
                     let located = locate(wanted)?;
                     let end = located.end;
-                    (Reader::new(located)?, end)
+                    match Reader::new(located) {
+                        Ok(reader) => (reader, end),
+                        // Nothing of this file can be read: the next one goes on.
+                        Err(why) if why.kind == Kind::Corrupt => {
+                            let next = end.unwrap_or(until).min(until).max(wanted + 1);
+                            return Ok(Read::Damaged { next, why });
+                        }
+                        Err(e) => return Err(e),
+                    }
                 }
             };
             let step = reader.step(wanted, until, most, std::mem::take(&mut bytes))?;

@@ -1,4 +1,4 @@
-//! Opening a journal after whatever ended it.
+//! The end of the newest segment file, after whatever ended the process or the machine.
 
 use super::entry::Header;
 use super::folder::File;
@@ -19,6 +19,8 @@ pub struct Recovered {
     pub cut: Bytes,
     /// Parts that cannot be read, among those that were looked at.
     pub damage: Vec<Damage>,
+    /// Files that were missing, or whose heads were damaged, and are made again.
+    pub mended: Vec<String>,
 }
 
 /// Where to go on.

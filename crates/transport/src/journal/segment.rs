@@ -6,7 +6,7 @@ use super::head::{Head, Use, HEAD};
 use super::index::{Item, Items, ITEM};
 use super::scan::{Found, Scan};
 use std::sync::Arc;
-use thalweg_foundation::{Nanos, Result};
+use thalweg_foundation::{Kind, Nanos, Result};
 
 /// Makes the file with `head` and then `start`. Under its name there is never a part of it.
 pub fn make(folder: &dyn Folder, head: &Head, start: &[u8]) -> Result<Arc<dyn File>> {
@@ -23,16 +23,49 @@ pub fn make(folder: &dyn Folder, head: &Head, start: &[u8]) -> Result<Arc<dyn Fi
     Ok(file)
 }
 
+/// The head at the beginning of `file`, which is called `name`.
+///
+/// # Errors
+/// `Io`, or what `Head::decode` says.
+pub fn read_head(file: &dyn File, of: Use, name: &str) -> Result<Head> {
+    let mut bytes = [0; HEAD];
+    if file.bytes()? < HEAD as u64 {
+        return Err(super::damaged(name, 0, "the file ends in its head"));
+    }
+    file.read(0, &mut bytes)?;
+    Head::decode(&bytes, of, name)
+}
+
 /// Opens the file with `number`.
 pub fn open(folder: &dyn Folder, of: Use, number: u64) -> Result<(Arc<dyn File>, Head)> {
     let name = of.name(number);
     let file = folder.open(&name)?;
-    let mut bytes = [0; HEAD];
-    if file.bytes()? < HEAD as u64 {
-        return Err(super::damaged(&name, 0, "the file ends in its head"));
-    }
-    file.read(0, &mut bytes)?;
-    let head = Head::decode(&bytes, of, &name)?;
+    let head = read_head(&*file, of, &name)?;
+    Ok((file, head))
+}
+
+/// What the index of segment file `number` knows of it: its head, and the number behind the last record of which it has heard. None
+/// where the index cannot be read.
+pub fn known_by_index(folder: &dyn Folder, number: u64) -> Option<(Head, u64)> {
+    let (file, head) = open(folder, Use::Index, number).ok()?;
+    let mut bytes = vec![0; (file.bytes().ok()? as usize).checked_sub(HEAD)?];
+    file.read(HEAD as u64, &mut bytes).ok()?;
+    let (safe, items) = bytes.split_at_checked(ITEM)?;
+    let safe = Item::decode(safe).map_or(0, |item| item.first);
+    let noted = Items::decode(items).last().map_or(0, |item| item.first + 1);
+    Some((Head { of: Use::Log, ..head }, number.max(safe).max(noted)))
+}
+
+/// Opens a segment file. Its index has the same head, so that damage to one of them is mended from the other.
+fn open_log(folder: &dyn Folder, number: u64) -> Result<(Arc<dyn File>, Head)> {
+    let damaged = match open(folder, Use::Log, number) {
+        // A damaged version looks like a later one; of a later release the index would be one too.
+        Err(e) if matches!(e.kind, Kind::Corrupt | Kind::Protocol) => e,
+        opened => return opened,
+    };
+    let Some((head, _)) = known_by_index(folder, number) else { return Err(damaged) };
+    let file = folder.open(&Use::Log.name(number))?;
+    file.write(0, &[&head.encode()])?;
     Ok((file, head))
 }
 
@@ -88,7 +121,7 @@ impl SegmentFile {
 
     /// Opens one for reading; its end is that of the file.
     pub fn open(folder: &dyn Folder, number: u64) -> Result<SegmentFile> {
-        let (file, head) = open(folder, Use::Log, number)?;
+        let (file, head) = open_log(folder, number)?;
         let mut segment =
             SegmentFile { file, head, end: 0, safe: None, items: Items::default(), index: None };
         segment.end = segment.file.bytes()?;
@@ -106,6 +139,16 @@ impl SegmentFile {
         }
         segment.cut_index();
         Ok(segment)
+    }
+
+    /// Writes the head again where it is not what it was. Readers in other processes begin with it.
+    pub fn keep_head(&self) -> Result<()> {
+        let name = Use::Log.name(self.head.number);
+        match read_head(&*self.file, Use::Log, &name) {
+            Ok(head) if head == self.head => Ok(()),
+            Err(e) if e.kind == Kind::Io => Err(e),
+            _ => self.file.write(0, &[&self.head.encode()]),
+        }
     }
 
     /// Takes the index as far as it is one of this file.

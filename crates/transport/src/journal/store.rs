@@ -2,13 +2,13 @@
 
 use super::entry::{Entry, CHUNK, DATA_ALIGN};
 use super::folder::{File, Folder};
-use super::head::{Head, Use, HEAD};
+use super::head::{Head, Identity, Use, HEAD};
 use super::recovery::rewrite;
-use super::segment::{make, open};
+use super::segment::{make, read_head};
 use super::{check, damaged};
 use std::ops::Range;
 use std::sync::Arc;
-use thalweg_foundation::{Bytes, Error, Kind, Result};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 
 /// Where the data begin in a data file.
 pub const START: u64 = 4096;
@@ -19,10 +19,12 @@ const EARLY: u64 = 1 << 20;
 #[derive(Debug)]
 struct DataFile {
     head: Head,
+    /// Whether the head is what lies in the file. What a file with a damaged head holds can be read all the same: its name says
+    /// where its data lie, and the entries have their checks.
+    known: bool,
     /// Bytes of data.
     bytes: u64,
-    /// None where it cannot be read, and why.
-    file: std::result::Result<Arc<dyn File>, Error>,
+    file: Arc<dyn File>,
 }
 
 /// The data files of a journal.
@@ -44,33 +46,45 @@ impl Store {
         numbers.retain(|number| *number < u64::MAX / 2);
         let mut files = Vec::new();
         for number in numbers {
-            files.push(match open(&*folder, Use::Data, number) {
-                Ok((file, head)) => {
-                    let bytes = file.bytes()?.saturating_sub(START);
-                    DataFile { head, bytes, file: Ok(file) }
+            let file = folder.open(&Use::Data.name(number))?;
+            let (head, known) = match read_head(&*file, Use::Data, &Use::Data.name(number)) {
+                Err(e) if matches!(e.kind, Kind::Corrupt | Kind::Protocol) => {
+                    let journal = Identity([0; 16]);
+                    (Head { of: Use::Data, journal, number, salt: 0, made: Nanos(0) }, false)
                 }
-                Err(e) if e.kind == Kind::Corrupt => {
-                    let bytes = folder.open(&Use::Data.name(number))?.bytes()?.saturating_sub(START);
-                    let head = Head {
-                        of: Use::Data,
-                        journal: super::Identity([0; 16]),
-                        number,
-                        salt: 0,
-                        made: Default::default(),
-                    };
-                    DataFile { head, bytes, file: Err(e) }
-                }
-                Err(e) => return Err(e),
-            });
+                read => (read?, true),
+            };
+            let bytes = file.bytes()?.saturating_sub(START);
+            files.push(DataFile { head, known, bytes, file });
         }
         Ok(Store { folder, files, limit, dirty: None })
     }
 
     /// A file that is not of the journal `identity`.
-    pub fn stranger(&self, identity: &super::Identity) -> Option<String> {
-        let ours = |file: &&DataFile| file.file.is_ok() && file.head.journal != *identity;
-        let file = self.files.iter().find(ours)?;
+    pub fn stranger(&self, identity: &Identity) -> Option<String> {
+        let other = |file: &&DataFile| file.known && file.head.journal != *identity;
+        let file = self.files.iter().find(other)?;
         Some(format!("{}/{}", self.folder.name(), Use::Data.name(file.head.number)))
+    }
+
+    /// Of which journal the files are, where one can tell.
+    pub fn identity(&self) -> Option<Identity> {
+        self.files.iter().find(|file| file.known).map(|file| file.head.journal)
+    }
+
+    /// Writes the heads again that are damaged; the names of the files.
+    ///
+    /// # Errors
+    /// `Io`, `Full`.
+    pub fn mend_heads(&mut self, journal: Identity, made: Nanos) -> Result<Vec<String>> {
+        let mut mended = Vec::new();
+        for DataFile { head, known, file, .. } in self.files.iter_mut().filter(|file| !file.known) {
+            *head = Head { journal, made, ..*head };
+            file.write(0, &[&head.encode()])?;
+            *known = true;
+            mended.push(Use::Data.name(head.number));
+        }
+        Ok(mended)
     }
 
     /// How many files there are.
@@ -97,15 +111,15 @@ impl Store {
         head: impl FnOnce(u64) -> Head,
     ) -> Result<u64> {
         let position = self.end().next_multiple_of(DATA_ALIGN);
-        let full = |file: &DataFile| file.file.is_err() || file.bytes >= self.limit.0;
+        let full = |file: &DataFile| file.bytes >= self.limit.0;
         if self.files.last().is_none_or(full) {
             let head = head(position);
             let file = make(&*self.folder, &head, &[0; START as usize - HEAD])?;
-            self.files.push(DataFile { head, bytes: 0, file: Ok(file) });
+            self.files.push(DataFile { head, known: true, bytes: 0, file });
         }
         let newest = self.files.len() - 1;
         self.dirty.get_or_insert(newest);
-        let Some(DataFile { head, bytes, file: Ok(file) }) = self.files.last_mut() else {
+        let Some(DataFile { head, bytes, file, .. }) = self.files.last_mut() else {
             return Err(Error::new(Kind::Io, "journal.append", "no data file"));
         };
         let at = START + position - head.number;
@@ -127,7 +141,7 @@ impl Store {
 
     /// Forgets what lies behind `position`, which was not named by any entry.
     pub fn cut(&mut self, position: u64) -> Result<()> {
-        let Some(DataFile { head, bytes, file: Ok(file) }) = self.files.last_mut() else { return Ok(()) };
+        let Some(DataFile { head, bytes, file, .. }) = self.files.last_mut() else { return Ok(()) };
         *bytes = position.saturating_sub(head.number);
         file.cut(START + *bytes)
     }
@@ -135,8 +149,8 @@ impl Store {
     /// Returns when all data survive a crash of the machine.
     pub fn sync(&mut self) -> Result<()> {
         let Some(from) = self.dirty else { return Ok(()) };
-        for file in self.files[from..].iter().filter_map(|file| file.file.as_ref().ok()) {
-            file.sync()?;
+        for file in &self.files[from..] {
+            file.file.sync()?;
         }
         self.dirty = None;
         Ok(())
@@ -144,7 +158,7 @@ impl Store {
 
     /// As `sync`, of what was appended before the journal was opened too.
     pub fn sync_all(&self) -> Result<()> {
-        self.files.iter().filter_map(|file| file.file.as_ref().ok()).try_for_each(|file| file.sync())
+        self.files.iter().try_for_each(|file| file.file.sync())
     }
 
     fn file_of(&self, positions: &Range<u64>) -> Result<&DataFile> {
@@ -163,10 +177,7 @@ impl Store {
     pub fn rewrite(&self, positions: &Range<u64>) -> Result<()> {
         let DataFile { head, file, .. } = self.file_of(positions)?;
         let place = |position: u64| START + position - head.number;
-        match file {
-            Ok(file) => rewrite(&**file, place(positions.start)..place(positions.end)),
-            Err(e) => Err(e.clone()),
-        }
+        rewrite(&**file, place(positions.start)..place(positions.end))
     }
 
     /// Whether the data at `positions` lie within a file.
@@ -192,18 +203,14 @@ impl Store {
     /// Copies `range` of the data of the batch `entry` to `into`, and checks them.
     pub fn read(&self, entry: &Entry<'_>, range: Range<u64>, into: &mut [u8]) -> Result<()> {
         let Some(stored) = entry.header.stored().filter(|_| !range.is_empty()) else { return Ok(()) };
-        let file = self.file_of(&stored)?;
-        let name = Use::Data.name(file.head.number);
-        let DataFile { head, file: Ok(file), .. } = file else {
-            return Err(file.file.as_ref().err().cloned().unwrap_or_else(|| damaged(&name, 0, "unreadable")));
-        };
+        let DataFile { head, file, .. } = self.file_of(&stored)?;
         super::chunk::read_data(&**file, head.number, entry, range, into)
     }
 
     /// The file that holds the data at `position`, and its number.
     pub fn holding(&self, position: u64) -> Result<(u64, Arc<dyn File>)> {
         let DataFile { head, file, .. } = self.file_of(&(position..position))?;
-        file.clone().map(|file| (head.number, file))
+        Ok((head.number, file.clone()))
     }
 
     /// Removes the files whose data all lie before `position`; but not the newest.

@@ -3,7 +3,6 @@
 use super::entry::{Batch, Header, Place, DATA_ALIGN, HEADER};
 use super::folder::Folder;
 use super::head::{Head, Identity, Use, HEAD};
-use super::recovery::{recover, Recovered};
 use super::segment::SegmentFile;
 use super::store::Store;
 use std::ops::Range;
@@ -37,101 +36,23 @@ pub type Random = Box<dyn FnMut() -> u64 + Send + Sync>;
 /// An open journal.
 pub struct Journal {
     pub(super) folder: Arc<dyn Folder>,
-    settings: Settings,
-    identity: Identity,
-    random: Random,
+    pub(super) settings: Settings,
+    pub(super) identity: Identity,
+    pub(super) random: Random,
     /// The first records of the segment files before the newest, and their bytes.
     pub(super) older: Vec<(u64, u64)>,
     pub(super) newest: SegmentFile,
     pub(super) store: Store,
     /// Where the data began that the newest segment file names.
-    data_at: u64,
+    pub(super) data_at: u64,
     pub(super) next: u64,
-    time: Nanos,
-    dirty: bool,
+    pub(super) time: Nanos,
+    pub(super) dirty: bool,
     /// Why nothing can be appended any more.
-    failed: Option<Error>,
+    pub(super) failed: Option<Error>,
 }
 
 impl Journal {
-    /// Opens the journal in `folder`, or begins one; data that lie apart are in `data`, which may be the same.
-    ///
-    /// # Errors
-    /// `Io`, `Full`; `Corrupt` when a file is not of a journal, `Protocol` when it is of a later release.
-    pub fn open(
-        folder: Arc<dyn Folder>,
-        data: Arc<dyn Folder>,
-        settings: Settings,
-        mut random: Random,
-        now: Nanos,
-    ) -> Result<(Journal, Recovered)> {
-        let mut names = folder.list()?;
-        // Files whose making was interrupted; the two folders may be one.
-        for folder in [&folder, &data] {
-            for name in folder.list()?.iter().filter(|name| name.ends_with(".new")) {
-                folder.remove(name)?;
-            }
-        }
-        names.retain(|name| Use::Log.number(name).is_some());
-        let mut numbers: Vec<u64> = names.iter().filter_map(|name| Use::Log.number(name)).collect();
-        numbers.sort_unstable();
-        let mut found = Recovered::default();
-        let store = Store::open(data, settings.data)?;
-        let mut older = Vec::new();
-        let newest = numbers.pop();
-        for number in numbers {
-            older.push((number, folder.open(&Use::Log.name(number))?.bytes()?));
-        }
-        let (newest, next, time) = match newest {
-            Some(number) => {
-                let mut newest = SegmentFile::reopen(&*folder, number, settings.durable)?;
-                let end = recover(&mut newest, &store, &mut found)?;
-                (newest, end.next, end.time)
-            }
-            None => {
-                let mut identity = [0; 16];
-                identity[..8].copy_from_slice(&random().to_le_bytes());
-                identity[8..].copy_from_slice(&random().to_le_bytes());
-                let (journal, salt) = (Identity(identity), random());
-                let head = Head { of: Use::Log, journal, number: 0, salt, made: now };
-                (SegmentFile::make(&*folder, head, settings.durable)?, 0, now)
-            }
-        };
-        let identity = newest.head.journal;
-        let mut journal = Journal {
-            folder,
-            settings,
-            identity,
-            random,
-            older,
-            newest,
-            data_at: store.end(),
-            store,
-            next,
-            time,
-            dirty: false,
-            failed: None,
-        };
-        if let Some(name) = journal.store.stranger(&journal.identity) {
-            let detail =
-                format!("{name} is of another journal; give each server a folder of its own for data");
-            return Err(Error::new(Kind::Access, "journal.open", detail));
-        }
-        if settings.durable {
-            journal.sync_all()?;
-        }
-        Ok((journal, found))
-    }
-
-    /// Whoever appended it may not have waited until it was safe.
-    fn sync_all(&mut self) -> Result<()> {
-        for (number, _) in &self.older {
-            self.folder.open(&Use::Log.name(*number))?.sync()?;
-        }
-        self.store.sync_all()?;
-        self.newest.sync(self.next)
-    }
-
     /// What tells it from another one in its place.
     pub fn origin(&self) -> u64 {
         self.identity.0.iter().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))
@@ -280,8 +201,9 @@ impl Journal {
         loop {
             let second = self.older.get(1).map_or(self.newest.head.number, |(first, _)| *first);
             let Some((first, _)) = self.older.first().copied().filter(|_| second <= number) else { break };
-            self.folder.remove(&Use::Log.name(first))?;
+            // The index first: one without its segment file says that this is missing.
             let _ = self.folder.remove(&Use::Index.name(first));
+            self.folder.remove(&Use::Log.name(first))?;
             self.older.remove(0);
         }
         if self.store.files() < 2 {
