@@ -176,6 +176,11 @@ impl Server {
         self.host.stats()
     }
 
+    /// What was found damaged, put aside or made again when the folder for streams was opened; for people.
+    pub fn stream_notes(&self) -> &[String] {
+        self.streams.notes()
+    }
+
     /// Redirected files that could not be written behind memory, each with its reason; complete when it was closed.
     pub fn unsaved(&self) -> Vec<String> {
         self.redirect.unsaved()

@@ -116,6 +116,11 @@ impl Delivery for Way {
 }
 
 impl Streams {
+    /// What was found when the folder was opened that somebody should know.
+    pub fn notes(&self) -> &[String] {
+        self.host.notes()
+    }
+
     /// Of `host`.
     pub fn new(host: Arc<Host>) -> Result<Streams> {
         let (errands, doing) = sync_channel(ERRANDS_MAX);

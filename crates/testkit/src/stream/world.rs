@@ -224,7 +224,7 @@ impl World {
                     self.to_clients.push((last.unwrap_or(at).max(at), to, id, reply));
                 }
                 // Closing and opening the same journal go in order.
-                Output::Close { partition, remove } => self.store.close(partition, remove),
+                Output::Close { partition } => self.store.close(partition, false),
                 output => self.tasks.push((at, output)),
             }
         }
@@ -365,6 +365,10 @@ impl World {
                 self.store.append(*partition, &batches, *sync, self.now)
             }
             Output::Sync { partition, .. } => self.store.sync(*partition),
+            Output::Remove { partition, .. } => {
+                self.store.close(*partition, true);
+                Ok(Outcome::Done)
+            }
             Output::Retain { partition, before, .. } => {
                 let before = before.unwrap_or(0);
                 let kept = self.retained.entry(partition.partition).or_default();

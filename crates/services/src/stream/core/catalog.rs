@@ -6,10 +6,11 @@ use super::consumer::{Consumer, HANDOVER};
 use super::facts::{Leaving, Noting};
 use super::partition::{Asker, Partition};
 use super::reading::Joining;
-use super::{Fact, Input, Outcome, Output, PartitionId, Value};
+use super::{Fact, Input, Outcome, Output, Owner, PartitionId, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
@@ -138,6 +139,11 @@ impl Streams {
             }
         }
         for (fact, value) in facts {
+            if let Fact::Removing(id) = fact {
+                let rest = postcard::from_bytes(value).map_err(|_| wrong(fact))?;
+                streams.leaving.insert(*id, Leaving { rest, busy: None, forgotten: true, removing: false });
+                streams.leave(*id, out);
+            }
             if let Fact::Position(place, consumer) = fact {
                 let next: u64 = postcard::from_bytes(value).map_err(|_| wrong(fact))?;
                 if let Some(topic) = streams.topics.get_mut(&place.topic) {
@@ -178,9 +184,11 @@ impl Streams {
         maker: Option<Asker>,
         out: &mut Vec<Output>,
     ) {
+        let owner = Arc::new(Owner::of(&name, &described));
         let partitions = described.partitions.iter().zip(0..).map(|(definition, partition)| {
             self.number += 1;
-            Partition::new(PartitionId { topic: number, partition }, definition.clone(), self.number, out)
+            let id = PartitionId { topic: number, partition };
+            Partition::new(id, definition.clone(), owner.clone(), self.number, out)
         });
         let partitions = partitions.collect();
         let (fresh, making) = (maker.is_some(), maker.into_iter().collect());
@@ -339,7 +347,8 @@ impl Streams {
         }
         let id = PartitionId { topic: topic.number, partition: topic.partitions.len() as u32 };
         topic.described.partitions.push(definition.clone());
-        topic.partitions.push(Partition::new(id, definition, number, out));
+        let owner = Arc::new(Owner::of(name, &topic.described));
+        topic.partitions.push(Partition::new(id, definition, owner, number, out));
         topic.making.push(asker);
         let known = Remembered { number: topic.number, topic: topic.described.clone() };
         self.news.insert(Fact::Topic(name.clone()), encoded(&known));
@@ -377,9 +386,8 @@ impl Streams {
             self.noted(outcome, out);
             return;
         }
-        if let Some((id, leaving)) = partition.and_then(|id| Some((id, self.leaving.get_mut(&id)?))) {
-            leaving.busy.take_if(|busy| *busy == number);
-            self.leave(id, out);
+        if let Some(id) = partition.filter(|id| self.leaving.contains_key(id)) {
+            self.left(id, number, outcome.is_ok(), out);
             return;
         }
         let (now, mut last) = (self.now, self.number);

@@ -1,7 +1,8 @@
 //! What the service remembers over its end: facts go out a lot at a time, and who waits for them is told.
 
+use super::super::definition::Rest;
 use super::super::message::Reply;
-use super::catalog::{refuse, Remembered, Streams};
+use super::catalog::{encoded, refuse, Remembered, Streams};
 use super::partition::{Asker, Partition};
 use super::{Fact, Outcome, Output, PartitionId, Value};
 use std::collections::BTreeMap;
@@ -21,13 +22,17 @@ pub(super) struct Noting {
     pub forgotten: Vec<PartitionId>,
 }
 
-/// A partition that is gone.
+/// A partition whose topic was deleted.
 #[derive(Debug)]
 pub(super) struct Leaving {
+    /// Where it is stored.
+    pub rest: Rest,
     /// The number of what is still being done with it.
     pub busy: Option<u64>,
     /// Nobody will find it again.
     pub forgotten: bool,
+    /// Its files are being removed, under the number in `busy`.
+    pub removing: bool,
 }
 
 impl Streams {
@@ -88,18 +93,41 @@ impl Streams {
 
     pub(super) fn remove(&mut self, partitions: Vec<Partition>, out: &mut Vec<Output>) {
         for partition in partitions {
-            let id = partition.id;
+            let (id, rest) = (partition.id, partition.definition.rest.clone());
+            // Where the server ends before the files are removed, the next one knows that they are to go.
+            self.news.insert(Fact::Removing(id), encoded(&rest));
             let busy = partition.removed(out);
-            self.leaving.insert(id, Leaving { busy, forgotten: false });
+            self.leaving.insert(id, Leaving { rest, busy, forgotten: false, removing: false });
             self.forgetting.push(id);
         }
     }
 
     /// Removes what is left of a partition, if it is time.
     pub(super) fn leave(&mut self, partition: PartitionId, out: &mut Vec<Output>) {
-        if self.leaving.get(&partition).is_some_and(|leaving| leaving.busy.is_none() && leaving.forgotten) {
-            self.leaving.remove(&partition);
-            out.push(Output::Close { partition, remove: true });
+        let Some(leaving) = self.leaving.get_mut(&partition) else { return };
+        if leaving.busy.is_some() || !leaving.forgotten || leaving.removing {
+            return;
+        }
+        self.number += 1;
+        (leaving.busy, leaving.removing) = (Some(self.number), true);
+        let rest = leaving.rest.clone();
+        out.push(Output::Remove { number: self.number, partition, rest });
+    }
+
+    /// Something that was done with a partition whose topic was deleted has come to its end.
+    pub(super) fn left(&mut self, partition: PartitionId, number: u64, done: bool, out: &mut Vec<Output>) {
+        let Some(leaving) = self.leaving.get_mut(&partition) else { return };
+        if leaving.busy != Some(number) {
+            return;
+        }
+        leaving.busy = None;
+        if !leaving.removing {
+            return self.leave(partition, out);
+        }
+        self.leaving.remove(&partition);
+        // What could not be removed is when the server starts next.
+        if done {
+            self.news.insert(Fact::Removing(partition), None);
         }
     }
 }

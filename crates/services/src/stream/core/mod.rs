@@ -10,14 +10,17 @@ mod invariants;
 mod partition;
 mod producers;
 mod reading;
+mod recovery;
 
 pub use catalog::{Config, Streams};
 pub use producers::{Written, PRODUCERS_MAX};
+pub use recovery::{recovered, Recovered};
 
-use super::definition::Partition as Definition;
+use super::definition::{Partition as Definition, Rest, Topic};
 use super::message::{Batch, Place, Reply, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 use thalweg_foundation::base::{Name, PeerId};
 use thalweg_foundation::{Bytes, Error, Nanos, Result};
 
@@ -39,6 +42,29 @@ pub enum Fact {
     Topic(Name),
     /// Up to where a consumer has acknowledged a partition.
     Position(Place, Name),
+    /// A partition whose files are to be removed, as its topic was deleted; with where it is stored.
+    Removing(PartitionId),
+}
+
+/// Whose a partition is. It stands in the partition's folder too, so that a catalogue that is lost can be made again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The topic.
+    pub topic: Name,
+    /// Its rules, as in the topic's definition.
+    pub validator: String,
+    /// Likewise.
+    pub selector: String,
+    /// Likewise.
+    pub serializer: String,
+}
+
+impl Owner {
+    /// The topic `name`, which is `described`.
+    pub fn of(name: &Name, described: &Topic) -> Owner {
+        let Topic { validator, selector, serializer, .. } = described.clone();
+        Owner { topic: name.clone(), validator, selector, serializer }
+    }
 }
 
 /// The value of a fact in postcard encoding; none: it is forgotten.
@@ -91,7 +117,7 @@ pub enum Outcome {
     Refused(Error),
     /// Of `Retain`: the events that are still there begin here.
     Retained(u64),
-    /// Of `Sync`, `Close` and `Remember`.
+    /// Of `Sync`, `Remove` and `Remember`.
     Done,
 }
 
@@ -115,13 +141,22 @@ pub enum Output {
         partition: PartitionId,
         /// How it is to be.
         definition: Definition,
+        /// Whose it is.
+        owner: Arc<Owner>,
     },
     /// Close the journal of a partition.
     Close {
         /// Which.
         partition: PartitionId,
-        /// Remove its files too.
-        remove: bool,
+    },
+    /// Close the journal of a partition and remove its files.
+    Remove {
+        /// The number under which the end is told.
+        number: u64,
+        /// Which.
+        partition: PartitionId,
+        /// Where it is stored.
+        rest: Rest,
     },
     /// Append batches, all or none.
     Append {
@@ -170,6 +205,7 @@ impl Output {
             Output::Open { number, partition, .. }
             | Output::Append { number, partition, .. }
             | Output::Sync { number, partition }
+            | Output::Remove { number, partition, .. }
             | Output::Retain { number, partition, .. } => Some((*number, Some(*partition))),
             Output::Remember { number, .. } => Some((*number, None)),
             Output::Send { .. } | Output::Close { .. } => None,

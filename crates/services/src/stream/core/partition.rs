@@ -3,9 +3,10 @@
 use super::super::definition::{Durability, Partition as Definition, Retention};
 use super::super::message::{Batch, Reply, BATCHES_MAX};
 use super::producers::{Producers, Turn, Written};
-use super::{Outcome, Output, PartitionId};
+use super::{Outcome, Output, Owner, PartitionId};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 use thalweg_foundation::base::PeerId;
 use thalweg_foundation::{Bytes, Error, Kind, Nanos, Result};
 
@@ -50,6 +51,7 @@ pub struct Partition {
     pub id: PartitionId,
     /// How it is to be.
     pub definition: Definition,
+    owner: Arc<Owner>,
     /// The events that can be read.
     pub events: Range<u64>,
     /// Of which journal they are.
@@ -75,11 +77,19 @@ fn answer(askers: &[Asker], reply: &Reply, out: &mut Vec<Output>) {
 
 impl Partition {
     /// One whose journal is to be opened.
-    pub fn new(id: PartitionId, definition: Definition, number: u64, out: &mut Vec<Output>) -> Partition {
-        out.push(Output::Open { number, partition: id, definition: definition.clone() });
+    pub fn new(
+        id: PartitionId,
+        definition: Definition,
+        owner: Arc<Owner>,
+        number: u64,
+        out: &mut Vec<Output>,
+    ) -> Partition {
+        let opened = (definition.clone(), owner.clone());
+        out.push(Output::Open { number, partition: id, definition: opened.0, owner: opened.1 });
         Partition {
             id,
             definition,
+            owner,
             events: 0..0,
             origin: 0,
             status: Status::Opening(number),
@@ -324,9 +334,9 @@ impl Partition {
             Status::Failed(_, at) => {
                 if at <= now && !self.is_busy() {
                     *number += 1;
-                    out.push(Output::Close { partition: self.id, remove: false });
-                    let definition = self.definition.clone();
-                    out.push(Output::Open { number: *number, partition: self.id, definition });
+                    out.push(Output::Close { partition: self.id });
+                    let (definition, owner) = (self.definition.clone(), self.owner.clone());
+                    out.push(Output::Open { number: *number, partition: self.id, definition, owner });
                     self.status = Status::Opening(*number);
                 }
                 return;

@@ -1,9 +1,10 @@
 //! The journals of the partitions, and what is done with them.
 
-use super::super::core::{Outcome, PartitionId, Written};
+use super::super::core::{Outcome, Owner, PartitionId, Written};
 use super::super::definition::{Durability, Partition as Definition, Rest};
 use super::super::laid::content;
 use super::super::message::Batch as Described;
+use super::identity;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,8 +27,6 @@ pub struct Files {
     open: Mutex<BTreeMap<PartitionId, Open>>,
     /// What partitions in memory take together.
     room: Arc<Room>,
-    /// Where data lie apart.
-    apart: Mutex<BTreeMap<PartitionId, PathBuf>>,
 }
 
 /// Random numbers of the operating system.
@@ -44,40 +43,10 @@ fn locked(journal: &Open) -> MutexGuard<'_, Journal> {
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn folder_name(id: PartitionId) -> String {
-    format!("{}-{}", id.topic, id.partition)
-}
-
-fn id_of(name: &str) -> Option<PartitionId> {
-    let (topic, partition) = name.split_once('-')?;
-    Some(PartitionId { topic: topic.parse().ok()?, partition: partition.parse().ok()? })
-}
-
 impl Files {
-    /// The journals in folders of `root`, or in `memory` bytes of memory; those that are none of `known` are what deleted topics
-    /// left behind.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn new(root: Option<PathBuf>, memory: Bytes, known: &[PartitionId]) -> Result<Files> {
-        if let Some(root) = &root {
-            Files::clean(root, known)?;
-        }
-        let room = Arc::new(Room::new(memory));
-        Ok(Files { root, open: Mutex::default(), room, apart: Mutex::default() })
-    }
-
-    fn clean(root: &Path, known: &[PartitionId]) -> Result<()> {
-        let io = |e| Error::io(&format!("stream.open: {}", root.display()), e);
-        std::fs::create_dir_all(root).map_err(io)?;
-        for entry in std::fs::read_dir(root).map_err(io)? {
-            let entry = entry.map_err(io)?;
-            let id = entry.file_name().to_str().and_then(id_of);
-            if id.is_some_and(|id| !known.contains(&id)) {
-                std::fs::remove_dir_all(entry.path()).map_err(io)?;
-            }
-        }
-        Ok(())
+    /// The journals in folders of `root`, or in `memory` bytes of memory.
+    pub fn new(root: Option<PathBuf>, memory: Bytes) -> Files {
+        Files { root, open: Mutex::default(), room: Arc::new(Room::new(memory)) }
     }
 
     /// The journal of a partition.
@@ -113,9 +82,9 @@ impl Files {
             let detail = "this server keeps events in memory only; start it with a folder for streams: thalweg serve --streams DIR";
             return Err(Error::new(Kind::Invalid, "stream.partition", detail));
         };
-        let log = Arc::new(Disk::open(&root.join(folder_name(id)))?);
+        let log = Arc::new(Disk::open(&root.join(identity::folder_name(id)))?);
         let Rest::Apart { data } = rest else { return Ok((log.clone(), log)) };
-        let path = Path::new(data).join(folder_name(id));
+        let path = Path::new(data).join(identity::folder_name(id));
         Ok((log, Arc::new(Disk::open(&path)?)))
     }
 
@@ -123,16 +92,21 @@ impl Files {
     ///
     /// # Errors
     /// As the journal says.
-    pub fn open(&self, id: PartitionId, definition: &Definition, now: Nanos) -> Result<Outcome> {
+    pub fn open(
+        &self,
+        id: PartitionId,
+        definition: &Definition,
+        owner: &Owner,
+        now: Nanos,
+    ) -> Result<Outcome> {
         let (log, data) = self.folders(id, &definition.rest)?;
+        if let (Some(root), true) = (&self.root, definition.rest != Rest::Memory) {
+            identity::write(&root.join(identity::folder_name(id)), owner, definition)?;
+        }
         let durable = definition.durability != Durability::None;
         let settings = Settings { durable, ..self.sizes(definition) };
         let (journal, _) = Journal::open(log, data, settings, random(), now)?;
         let found = opened(&journal)?;
-        if let Rest::Apart { data } = &definition.rest {
-            let path = Path::new(data).join(folder_name(id));
-            self.apart.lock().unwrap_or_else(PoisonError::into_inner).insert(id, path);
-        }
         let journal = Arc::new(Mutex::new(journal));
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, journal);
         Ok(found)
@@ -148,12 +122,24 @@ impl Files {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
-    /// Removes what a partition has left.
-    pub fn remove(&self, id: PartitionId) {
-        let apart = self.apart.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        // What cannot be removed now is when the server starts next.
-        let _ = self.root.as_ref().map(|root| std::fs::remove_dir_all(root.join(folder_name(id))));
-        let _ = apart.map(std::fs::remove_dir_all);
+    /// Removes the files of a partition that is stored as `rest` says; there may be none.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn remove(&self, id: PartitionId, rest: &Rest) -> Result<Outcome> {
+        let name = identity::folder_name(id);
+        let data = if let Rest::Apart { data } = rest { Some(Path::new(data).join(&name)) } else { None };
+        let log = self.root.as_ref().filter(|_| *rest != Rest::Memory).map(|root| root.join(&name));
+        // The data first: the folder of the log tells whose they are.
+        for folder in data.into_iter().chain(log) {
+            match std::fs::remove_dir_all(&folder) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&format!("stream.remove: {}", folder.display()), e));
+                }
+                _ => {}
+            }
+        }
+        Ok(Outcome::Done)
     }
 
     /// Appends batches, all or none.

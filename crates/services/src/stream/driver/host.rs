@@ -1,15 +1,16 @@
 //! The host: the state machine with its journals behind one lock, and the way out for each client.
 
-use super::super::core::{Config, Fact, Input, Outcome, Output, Streams};
+use super::super::core::{recovered, Config, Input, Outcome, Output, Streams};
 use super::super::definition::{Partition, Rest};
 use super::super::laid::Laid;
 use super::super::message::{Batch, Place, Reply, Request};
 use super::facts::Facts;
 use super::files::{Files, Lies, Open};
+use super::identity;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -81,6 +82,8 @@ pub struct Host {
     /// None when the service has closed.
     facts: Mutex<Option<Facts>>,
     files: Files,
+    /// What was found when it was opened that somebody should know.
+    notes: Vec<String>,
     workers: Mutex<Vec<JoinHandle<()>>>,
     /// Until when workers do everything, as the disk was slow.
     slow_until: AtomicU64,
@@ -105,18 +108,15 @@ impl Host {
     /// `Access` when another server has it, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: Settings) -> Result<Arc<Host>> {
         let within = |name: &str| settings.folder.as_ref().map(|folder| folder.join(name));
-        let facts = Facts::open(within("facts").as_deref(), wall())?;
+        let mut facts = Facts::open(within("facts").as_deref(), wall())?;
+        let notes = match (within("partitions"), within("aside")) {
+            (Some(partitions), Some(aside)) => reconcile(&mut facts, &partitions, &aside)?,
+            _ => Vec::new(),
+        };
+        facts.secure(wall());
         let mut out = Vec::new();
         let core = Streams::new(settings.config, facts.all(), &mut out)?;
-        let partitions = within("partitions");
-        let found =
-            partitions.as_deref().filter(|all| all.read_dir().is_ok_and(|mut all| all.next().is_some()));
-        if let (None, Some(found)) = (facts.all().get(&Fact::Next), found) {
-            let detail = format!("{} holds partitions, but nothing is known of them", found.display());
-            return Err(Error::new(Kind::Corrupt, "stream.open", detail));
-        }
-        let known: Vec<_> = core.partitions().map(|(_, id)| id).collect();
-        let files = Files::new(partitions, settings.memory, &known)?;
+        let files = Files::new(within("partitions"), settings.memory);
         let (work, jobs) = channel::<Job>();
         let state = State {
             core,
@@ -131,6 +131,7 @@ impl Host {
             state: Mutex::new(state),
             facts: Mutex::new(Some(facts)),
             files,
+            notes,
             workers: Mutex::default(),
             slow_until: AtomicU64::new(0),
             earlier: Condvar::new(),
@@ -155,6 +156,11 @@ impl Host {
         host.workers.lock().unwrap_or_else(PoisonError::into_inner).push(clock);
         host.step(|_| {});
         Ok(host)
+    }
+
+    /// What was found damaged, put aside or made again when it was opened; for people.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -198,7 +204,7 @@ impl Host {
                     }
                 }
                 // Before it may be opened again.
-                Output::Close { partition, remove: false } => self.files.close(partition),
+                Output::Close { partition } => self.files.close(partition),
                 output => {
                     let (batches, sync) = match &output {
                         Output::Append { batches, sync, .. } => (batches.as_slice(), *sync),
@@ -217,8 +223,6 @@ impl Host {
                         jobs.push((output, outboxes));
                     } else if let Some(work) = &state.work {
                         state.waiting += usize::from(work.send((output, outboxes)).is_ok());
-                    } else if matches!(output, Output::Close { .. }) {
-                        jobs.push((output, outboxes));
                     }
                 }
             }
@@ -241,13 +245,15 @@ impl Host {
     }
 
     fn work_unguarded(&self, (output, outboxes): &Job) -> Option<Input> {
-        if let Output::Close { partition, .. } = output {
-            self.files.close(*partition);
-            self.files.remove(*partition);
-        }
         let (number, partition) = output.number()?;
         let outcome = match output {
-            Output::Open { partition, definition, .. } => self.files.open(*partition, definition, wall()),
+            Output::Open { partition, definition, owner, .. } => {
+                self.files.open(*partition, definition, owner, wall())
+            }
+            Output::Remove { partition, rest, .. } => {
+                self.files.close(*partition);
+                self.files.remove(*partition, rest)
+            }
             Output::Append { partition, batches, sync, .. } => {
                 let lies = batches.iter().zip(outboxes).map(|((_, batch), outbox)| lies(batch, &**outbox));
                 match lies.collect::<Result<Vec<_>>>() {
@@ -385,6 +391,35 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Brings what is remembered and the folders of partitions in line; what somebody should know of it. Nothing is deleted but what was
+/// to be deleted on request.
+///
+/// # Errors
+/// `Io`, `Full`.
+fn reconcile(facts: &mut Facts, partitions: &Path, aside: &Path) -> Result<Vec<String>> {
+    let folders = identity::folders(partitions)?;
+    let lost = facts.all().is_empty() && !folders.is_empty();
+    let mut notes: Vec<String> = facts.damage().iter().map(|e| format!("damage: {}", e.message)).collect();
+    if lost {
+        notes.push(format!("nothing is known of the partitions in {}", partitions.display()));
+    }
+    let found = recovered(facts.all(), lost || !facts.damage().is_empty(), &folders);
+    for topic in &found.topics {
+        notes.push(format!("topic \"{topic}\" was missing, and is made again from its folders"));
+    }
+    if !found.facts.is_empty() {
+        facts.remember(&found.facts, wall())?;
+    }
+    for id in found.aside {
+        let target = identity::put_aside(partitions, aside, id)?;
+        notes.push(format!(
+            "a folder of no known topic was put aside: {}; thalweg topic repair brings it back where it can",
+            target.display()
+        ));
+    }
+    Ok(notes)
 }
 
 /// The body and the data of a batch in its producer's outbox.

@@ -3,6 +3,7 @@
 mod facts;
 mod files;
 mod host;
+mod identity;
 mod wire;
 
 pub use files::{appended, opened};
