@@ -56,6 +56,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(limit_memcpy, module)?)?;
     module.add_function(wrap_pyfunction!(limit_unix_round_trip, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::check_streams, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::repair_streams, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_hold, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_synthetic, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate_applications, module)?)?;

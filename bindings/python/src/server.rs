@@ -80,6 +80,13 @@ impl Server {
         stats_dict(py, &stats.ok_or_else(closed)?)
     }
 
+    /// What was found damaged, put aside or made again when the folder for streams was opened.
+    fn stream_notes(&self) -> Vec<String> {
+        guarded(&self.server, |server| {
+            server.as_ref().map_or_else(Vec::new, |server| server.stream_notes().to_vec())
+        })
+    }
+
     /// Redirected files that could not be written behind memory.
     fn close(&self, py: Python<'_>) -> Vec<String> {
         let server = guarded(&self.server, Option::take);

@@ -44,6 +44,7 @@ pub mod stream {
         BatchSize, Column, Consumer, ConsumerOptions, Driver, Events, Identity, Ordering, Position, Producer,
         ProducerOptions, Pushed, PushedMany,
     };
+    pub use thalweg_services::stream::driver::{check, repair, Problem};
     pub use thalweg_services::stream::message::Begin;
     pub use thalweg_services::stream::{Durability, Partition, Rest, Retention, Topic, PARTITIONS_MAX};
 }

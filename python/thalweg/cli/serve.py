@@ -138,6 +138,7 @@ def serve(
             "stream_folder": streams,
             "stream_memory_bytes": held,
             "file_memory_bytes": files,
+            "stream_notes": server.stream_notes(),
         }
         with _interruption() as interrupted:
             output.write([row], limits={}, one_line=True)
@@ -147,6 +148,8 @@ def serve(
                 output.line(f"clients here:        export THALWEG_ADDRESS='{server.address}'")
                 if server.tcp_address:
                     output.line(f"on other nodes:      export THALWEG_ADDRESS='{server.tcp_address}' THALWEG_TOKEN=…")
+                for note in server.stream_notes():
+                    output.line(f"note: {note}")
                 output.line("Ctrl-C ends the service")
             interrupted()
     if json_path != "-":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.cli import topic_folder
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
 from thalweg.cli.stream_options import (
@@ -31,13 +32,14 @@ NameArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's 
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``topic create|list|describe|delete`` and ``partition add``."""
-    topics = typer.Typer(no_args_is_help=True, help="Make, list, describe and delete topics of events.")
+    """Add ``topic create|list|describe|delete|check|repair`` and ``partition add``."""
+    topics = typer.Typer(no_args_is_help=True, help="Make, list, describe, delete, check and repair topics of events.")
     topics.callback()(lambda: None)
     topics.command("create")(create)
     topics.command("list")(list_topics)
     topics.command("describe")(describe)
     topics.command("delete")(delete)
+    topic_folder.register(topics)
     app.add_typer(topics, name="topic")
     partitions = typer.Typer(no_args_is_help=True, help="Add partitions to topics.")
     partitions.callback()(lambda: None)

@@ -110,6 +110,10 @@ class Server:
         """The address for clients on other nodes, ``"tcp:HOST:PORT"``; None without `listen`."""
         return self._native.tcp_address
 
+    def stream_notes(self) -> list[str]:
+        """Return what was damaged in `stream_folder`, put aside or made again when it was opened, a sentence each."""
+        return self._native.stream_notes()
+
     def stats(self) -> dict[str, int]:
         """Counters of the service: clients, entries, bytes held, granted, retired and taken, puts, deletes, waits."""
         return self._native.stats()

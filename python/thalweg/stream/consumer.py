@@ -100,12 +100,24 @@ class Consumer:
                 raise
             yield event
 
-    def acknowledge(self, what: Event | EventBatch) -> None:
+    def acknowledge(self, what: Event | EventBatch, *, wait: bool = False) -> None:
         """Remember that this, with all before it in its partition, is done with: no member of this name gets it again.
 
-        What was acknowledged never goes backwards, and outlives this consumer.
+        What was acknowledged never goes backwards, and outlives this consumer. A server that is killed may forget the
+        acknowledgements of its last moments, and then gives these events again.
+
+        Parameters
+        ----------
+        wait : bool
+            Return when the acknowledgement survives the server being killed, for topics in files; acknowledgements of
+            several consumers are written together.
+
+        Raises
+        ------
+        WaitTimeoutError, ServerGoneError
+            With `wait`, when the server did not answer within the consumer's `timeout_s`.
         """
-        what.acknowledge()
+        what.acknowledge(wait=wait)
 
     def seek(self, where: int | Begin, *, offset: int | None = None, time_s: float | None = None) -> None:
         """Read on from elsewhere; what was acknowledged stays so.

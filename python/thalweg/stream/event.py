@@ -41,7 +41,7 @@ class Event:
         encoded: memoryview,
         data: Any,
         serializer: Serializer,
-        acknowledge: Callable[[int, int], None],
+        acknowledge: Callable[[int, int, bool], None],
     ) -> None:
         self.partition = partition
         self.offset = offset
@@ -74,9 +74,9 @@ class Event:
         """Partition and offset."""
         return EventId(self.partition, self.offset)
 
-    def acknowledge(self) -> None:
-        """Remember that this event, with all before it in its partition, is done with."""
-        self._acknowledge(self.partition, self.offset + 1)
+    def acknowledge(self, *, wait: bool = False) -> None:
+        """Remember that this event, with all before it in its partition, is done with; see `Consumer.acknowledge`."""
+        self._acknowledge(self.partition, self.offset + 1, wait)
 
     def array(self, dtype: npt.DTypeLike, shape: Sequence[int] | int = -1) -> npt.NDArray[Any]:
         """Return the data as an array that views them; shape -1 is one dimension.
@@ -108,7 +108,7 @@ class EventBatch:
         encoded: Packed,
         data: Packed | Sequence[Any],
         serializer: Serializer,
-        acknowledge: Callable[[int, int], None],
+        acknowledge: Callable[[int, int, bool], None],
     ) -> None:
         self.partition = partition
         self._first = first
@@ -201,9 +201,9 @@ class EventBatch:
         columns["offset"] = pyarrow.array(self.offsets)
         return pyarrow.RecordBatch.from_pydict(columns)
 
-    def acknowledge(self) -> None:
-        """Remember that these events, with all before them in their partition, are done with."""
-        self._acknowledge(self.partition, self._first + len(self))
+    def acknowledge(self, *, wait: bool = False) -> None:
+        """Remember that these events, with all before them in their partition, are done with; see `Consumer.acknowledge`."""
+        self._acknowledge(self.partition, self._first + len(self), wait)
 
     def __repr__(self) -> str:
         return f"EventBatch(partition={self.partition}, first={self._first}, count={len(self)})"

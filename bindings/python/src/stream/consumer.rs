@@ -106,8 +106,14 @@ impl StreamConsumer {
         waiting(py, seconds("stream.pull", timeout_s)?, |patience| self.0.holds(partition, patience))
     }
 
-    fn acknowledge(&self, py: Python<'_>, partition: u32, next: u64) -> PyResult<()> {
-        py.detach(|| self.0.acknowledge(partition, next)).map_err(raised)
+    /// With a timeout it returns when the server remembers it over its end.
+    fn acknowledge(&self, py: Python<'_>, partition: u32, next: u64, timeout_s: Option<f64>) -> PyResult<()> {
+        match timeout_s {
+            None => py.detach(|| self.0.acknowledge(partition, next)).map_err(raised),
+            Some(timeout_s) => waiting(py, seconds("stream.acknowledge", timeout_s)?, |patience| {
+                self.0.acknowledge_durably(partition, next, patience)
+            }),
+        }
     }
 
     fn seek(&self, py: Python<'_>, partition: u32, next: u64, timeout_s: f64) -> PyResult<()> {

@@ -3,10 +3,12 @@
 mod consumer;
 mod driver;
 mod producer;
+mod repair;
 
 pub use consumer::{StreamConsumer, StreamEvents};
 pub use driver::StreamDriver;
 pub use producer::{Pushed, PushedMany, StreamProducer};
+pub use repair::{check_streams, repair_streams};
 
 use crate::arrays::seen;
 use crate::failure::raised;

@@ -323,7 +323,7 @@ impl World {
         }
         let deadline = self.service.as_ref().and_then(Streams::next_deadline);
         if deadline.is_some_and(|at| at <= self.now) {
-            self.step(Input::Tick);
+            self.step(Input::Tick { wall: self.now });
         }
         (0..self.producers.len()).for_each(|n| self.produce(n));
         (0..self.members.len()).for_each(|n| self.consume(n));
@@ -426,7 +426,7 @@ impl World {
             self.now = Nanos(self.now.0 + 20_000_000);
             let deadline = self.service.as_ref().and_then(Streams::next_deadline);
             if deadline.is_some_and(|at| at <= self.now) {
-                self.step(Input::Tick);
+                self.step(Input::Tick { wall: self.now });
             }
             for n in 0..self.producers.len() {
                 if !self.producers[n].out.is_empty() {

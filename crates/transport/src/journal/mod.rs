@@ -16,6 +16,7 @@ mod recovery;
 mod scan;
 mod segment;
 mod store;
+mod verify;
 mod writer;
 
 pub use body::{write_front, Body};
@@ -27,6 +28,7 @@ pub use memory::{Memory, Room};
 pub use reader::{Follower, Located, Read, Reader, Step};
 pub use recovery::Recovered;
 pub use scan::{Damage, Found};
+pub use verify::{verify, Finding};
 pub use writer::{Journal, Random, Settings};
 
 use thalweg_foundation::{Error, Kind};

@@ -72,6 +72,11 @@ impl Store {
         self.files.iter().find(|file| file.known).map(|file| file.head.journal)
     }
 
+    /// The names of the files whose heads are damaged.
+    pub fn damaged_heads(&self) -> impl Iterator<Item = String> + '_ {
+        self.files.iter().filter(|file| !file.known).map(|file| Use::Data.name(file.head.number))
+    }
+
     /// Writes the heads again that are damaged; the names of the files.
     ///
     /// # Errors

@@ -253,8 +253,8 @@ class NativeConsumer(TransportConsumer):
             raise InvalidError(f"read: a batch of {type(batch).__name__}; expected one that this consumer pulled")
         self._consumer.read(batch.events, number, list(ranges), np.frombuffer(into, np.uint8), self._timeout_s)
 
-    def acknowledge(self, partition: int, next_offset: int) -> None:
-        self._consumer.acknowledge(partition, next_offset)
+    def acknowledge(self, partition: int, next_offset: int, wait: bool = False) -> None:
+        self._consumer.acknowledge(partition, next_offset, self._timeout_s if wait else None)
 
     def seek(self, partition: int, to: int | float | Begin) -> None:
         if isinstance(to, float):

@@ -239,8 +239,11 @@ class TransportConsumer(ABC):
         """
 
     @abstractmethod
-    def acknowledge(self, partition: int, next_offset: int) -> None:
-        """Remember that the events before `next_offset` are done with; a lower number than before changes nothing."""
+    def acknowledge(self, partition: int, next_offset: int, wait: bool = False) -> None:
+        """Remember that the events before `next_offset` are done with; a lower number than before changes nothing.
+
+        With `wait` it returns when that outlives the technology's own end; without, it is remembered soon.
+        """
 
     @abstractmethod
     def seek(self, partition: int, to: int | float | Begin) -> None:

@@ -6,6 +6,7 @@ use super::consumer::{Consumer, HANDOVER};
 use super::facts::{Leaving, Noting};
 use super::partition::{Asker, Partition};
 use super::reading::Joining;
+use super::wall_clock::WallClock;
 use super::{Fact, Input, Outcome, Output, Owner, PartitionId, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +61,7 @@ pub(super) struct Topic {
 pub struct Streams {
     pub(super) config: Config,
     pub(super) now: Nanos,
+    pub(super) wall_clock: WallClock,
     pub(super) topics: BTreeMap<Name, Topic>,
     /// Their names by their numbers.
     pub(super) names: BTreeMap<u64, Name>,
@@ -113,6 +115,7 @@ impl Streams {
         let mut streams = Streams {
             config,
             now: Nanos(0),
+            wall_clock: WallClock::default(),
             topics: BTreeMap::new(),
             names: BTreeMap::new(),
             peers: BTreeSet::new(),
@@ -216,7 +219,10 @@ impl Streams {
             }
             Input::Request { .. } => {}
             Input::Done { number, partition, outcome } => self.done(number, partition, &outcome, out),
-            Input::Tick => self.tick(out),
+            Input::Tick { wall } => {
+                self.wall_clock.look(self.now, wall);
+                self.tick(out);
+            }
         }
         self.remember(out);
         debug_assert_eq!(self.invariants(), Ok(()));

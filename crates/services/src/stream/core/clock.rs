@@ -27,7 +27,9 @@ impl Streams {
                 let before = consumers.values().map(position).min().flatten();
                 let due = retain || partition.next_deadline().is_some_and(|at| at <= now);
                 if due {
-                    partition.tick(now, before, &mut number, out);
+                    let age = partition.definition.retention.age;
+                    let since = age.and_then(|age| self.wall_clock.before(now, age));
+                    partition.tick(now, (since, before), &mut number, out);
                 }
             }
             consumers.values_mut().for_each(|consumer| consumer.tick(now, partitions, out));

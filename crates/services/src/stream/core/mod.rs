@@ -11,6 +11,7 @@ mod partition;
 mod producers;
 mod reading;
 mod recovery;
+mod wall_clock;
 
 pub use catalog::{Config, Streams};
 pub use producers::{Written, PRODUCERS_MAX};
@@ -96,7 +97,10 @@ pub enum Input {
         outcome: Result<Outcome>,
     },
     /// Time has passed.
-    Tick,
+    Tick {
+        /// What the wall clock says, in nanoseconds since 1970.
+        wall: Nanos,
+    },
 }
 
 /// What came of an output.
@@ -182,8 +186,8 @@ pub enum Output {
         number: u64,
         /// Of which partition.
         partition: PartitionId,
-        /// Those appended so long ago.
-        age: Option<Nanos>,
+        /// Those appended before this time of day.
+        since: Option<Nanos>,
         /// Those beyond so many bytes.
         bytes: Option<Bytes>,
         /// Those before this one.

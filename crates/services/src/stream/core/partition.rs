@@ -44,6 +44,9 @@ enum Status {
     Failed(Error, Nanos),
 }
 
+/// What may be let go of: events appended before a time of day, and those before one that no consumer needs.
+type Outdated = (Option<Nanos>, Option<u64>);
+
 /// One partition.
 #[derive(Debug)]
 pub struct Partition {
@@ -65,8 +68,8 @@ pub struct Partition {
     unsafe_since: Option<Nanos>,
     syncing: Option<u64>,
     retaining: Option<u64>,
-    /// Something is to be let go of as soon as the journal is free: what every consumer has acknowledged.
-    retain: Option<Option<u64>>,
+    /// Something is to be let go of as soon as the journal is free.
+    retain: Option<Outdated>,
     /// So many batches are appended one at a time, as one of them could not be.
     singly: usize,
 }
@@ -192,10 +195,10 @@ impl Partition {
             out.push(Output::Sync { number: *number, partition: self.id });
             return;
         }
-        if let Some(before) = self.retain.take() {
+        if let Some((since, before)) = self.retain.take() {
             self.retaining = Some(*number);
-            let Retention { age, bytes, .. } = self.definition.retention;
-            out.push(Output::Retain { number: *number, partition: self.id, age, bytes, before });
+            let Retention { bytes, .. } = self.definition.retention;
+            out.push(Output::Retain { number: *number, partition: self.id, since, bytes, before });
             return;
         }
         if self.line.is_empty() {
@@ -327,8 +330,9 @@ impl Partition {
         self.status = Status::Failed(e, now.after(AGAIN));
     }
 
-    /// Does what it is time for; `before` is up to where every consumer has acknowledged.
-    pub fn tick(&mut self, now: Nanos, before: Option<u64>, number: &mut u64, out: &mut Vec<Output>) {
+    /// Does what it is time for. Events appended before the time of day `since` are too old; `before` is up to where every consumer
+    /// has acknowledged.
+    pub fn tick(&mut self, now: Nanos, (since, before): Outdated, number: &mut u64, out: &mut Vec<Output>) {
         match self.status {
             Status::Opening(_) => return,
             Status::Failed(_, at) => {
@@ -345,9 +349,9 @@ impl Partition {
         }
         let retention = self.definition.retention;
         let before = before.filter(|before| retention.acknowledged && *before > self.events.start);
-        let old = retention.age.is_some() || retention.bytes.is_some();
+        let old = since.is_some() || retention.bytes.is_some();
         if before.is_some() || (old && !self.events.is_empty()) {
-            self.retain = Some(before);
+            self.retain = Some((since, before));
         }
         self.advance(now, number, out);
     }

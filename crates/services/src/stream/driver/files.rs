@@ -39,6 +39,12 @@ pub fn random() -> Random {
     })
 }
 
+/// Nanoseconds since 1970: what is written is looked at by others, later.
+pub fn wall() -> Nanos {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Nanos(since.map_or(0, |since| since.as_nanos() as u64))
+}
+
 fn locked(journal: &Open) -> MutexGuard<'_, Journal> {
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -168,14 +174,13 @@ impl Files {
     pub fn retain(
         &self,
         id: PartitionId,
-        age: Option<Nanos>,
+        since: Option<Nanos>,
         bytes: Option<Bytes>,
         before: Option<u64>,
-        now: Nanos,
     ) -> Result<Outcome> {
         let journal = self.journal(id)?;
         let mut journal = locked(&journal);
-        let since = age.map(|age| journal.first_since(Nanos(now.since(age).0))).transpose()?;
+        let since = since.map(|since| journal.first_since(since)).transpose()?;
         if let Some(before) = [since, before].into_iter().flatten().max() {
             journal.drop_before(before)?;
         }

@@ -5,7 +5,7 @@ use super::super::definition::{Partition, Rest};
 use super::super::laid::Laid;
 use super::super::message::{Batch, Place, Reply, Request};
 use super::facts::Facts;
-use super::files::{Files, Lies, Open};
+use super::files::{wall, Files, Lies, Open};
 use super::identity;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -89,12 +89,6 @@ pub struct Host {
     slow_until: AtomicU64,
     /// Wakes the clock's thread.
     earlier: Condvar,
-}
-
-/// Nanoseconds since 1970: what is written is looked at by others, later.
-fn wall() -> Nanos {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Nanos(since.map_or(0, |since| since.as_nanos() as u64))
 }
 
 fn closed() -> Error {
@@ -268,8 +262,8 @@ impl Host {
                 }
             }
             Output::Sync { partition, .. } => self.files.sync(*partition),
-            Output::Retain { partition, age, bytes, before, .. } => {
-                self.files.retain(*partition, *age, *bytes, *before, wall())
+            Output::Retain { partition, since, bytes, before, .. } => {
+                self.files.retain(*partition, *since, *bytes, *before)
             }
             Output::Remember { facts, .. } => {
                 let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -367,7 +361,7 @@ impl Host {
         state.armed = Nanos(0);
         drop(state);
         if due {
-            self.step(|state| state.core.step(now(), Input::Tick, &mut state.out));
+            self.step(|state| state.core.step(now(), Input::Tick { wall: wall() }, &mut state.out));
         }
         true
     }

@@ -94,10 +94,12 @@ class KafkaConsumer(TransportConsumer):
     def read(self, batch: RawBatch, number: int, ranges: Sequence[tuple[int, int]], into: memoryview) -> None:
         raise NotSupportedError("kafka: data come with their batch")
 
-    def acknowledge(self, partition: int, next_offset: int) -> None:
+    def acknowledge(self, partition: int, next_offset: int, wait: bool = False) -> None:
         with self._changed:
             if partition in self._assigned and next_offset > self._acknowledged.get(partition, -1):
                 self._acknowledged[partition] = self._to_store[partition] = next_offset
+        if wait:
+            self._ask(lambda: self._store(wait=True))
 
     def seek(self, partition: int, to: int | float | Begin) -> None:
         self._ask(lambda: self._seek(partition, to))
@@ -263,7 +265,9 @@ class KafkaConsumer(TransportConsumer):
 
     def _store(self, *, wait: bool) -> None:
         with self._changed:
-            to_store, self._to_store = self._to_store, {}
+            # Who waits also waits for what was handed over before without waiting.
+            to_store = dict(self._acknowledged) if wait else self._to_store
+            self._to_store = {}
         if not to_store:
             return
         places = [self._kafka.TopicPartition(self._topic, partition, number) for partition, number in to_store.items()]

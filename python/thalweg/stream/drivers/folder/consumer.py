@@ -66,7 +66,7 @@ class FolderConsumer(TransportConsumer):
         with self._reading, refusals("pull"):
             self._reader(batch.partition, "pull").read(batch, number, ranges, into)
 
-    def acknowledge(self, partition: int, next_offset: int) -> None:
+    def acknowledge(self, partition: int, next_offset: int, wait: bool = False) -> None:  # it is in the file at once
         with self._reading:
             reader = self._readers.get(partition)
             place = 0 if reader is None else reader.place_of(next_offset)

@@ -260,19 +260,46 @@ impl Consumer {
     }
 
     /// All events of a partition before `next` need not be given to this name again; a lower number changes nothing. It is
-    /// remembered soon, at the latest when `close` returns; while the link is broken, when `pull` has connected again.
+    /// remembered soon, at the latest when `close` returns; while the link is broken, when `pull` has connected again. A server that
+    /// is killed before has forgotten it.
     ///
     /// # Errors
     /// `Invalid` in a forked child.
     pub fn acknowledge(&self, partition: u32, next: u64) -> Result<()> {
         process::same(self.made_in, "stream.acknowledge", "consumer")?;
         self.link().tell(self.acknowledging(partition, next));
+        self.mark(partition, next);
+        Ok(())
+    }
+
+    /// As `acknowledge`; when it returns, the server remembers it over its end, also when it is killed. Those of many threads are
+    /// written together.
+    ///
+    /// # Errors
+    /// `Timeout`, `NotFound` for the topic, `Gone` when the server is not there again in time; `Invalid` in a forked child.
+    pub fn acknowledge_durably(&self, partition: u32, next: u64, patience: Patience<'_>) -> Result<()> {
+        process::same(self.made_in, "stream.acknowledge", "consumer")?;
+        let deadline = now().after(patience.within);
+        self.mark(partition, next);
+        loop {
+            let (link, left) = (self.link(), Patience { within: deadline.since(now()), ..patience });
+            match link.ask(self.acknowledging(partition, next), left) {
+                Err(e) if e.kind == Kind::Gone && !self.closed.load(Ordering::Relaxed) => {
+                    if !self.rejoin(&link, e.clone(), left)? {
+                        return Err(e);
+                    }
+                }
+                done => return done.map(drop),
+            }
+        }
+    }
+
+    fn mark(&self, partition: u32, next: u64) {
         let mut marks = self.marks();
         marks.told = Some((partition, next));
         if let Some(behind) = marks.behind.get_mut(&partition) {
             *behind = next.max(*behind);
         }
-        Ok(())
     }
 
     /// Reads a partition from event `next` on; what was acknowledged stays so.
