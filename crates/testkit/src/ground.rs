@@ -1,6 +1,7 @@
 //! Toy memory: segments are vectors, the directory is a map, leases and spares are lists.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::Bytes;
 use thalweg_services::staging::core::{Ground, PeerId};
@@ -62,6 +63,10 @@ impl Toy {
 impl Ground for Toy {
     fn prepare(&mut self, segment: u32, end: Bytes) {
         assert!(end.0 <= self.segments[segment as usize].len() as u64, "more is prepared than there is");
+    }
+
+    fn give_back(&mut self, segment: u32, bytes: Range<Bytes>) {
+        self.segments[segment as usize][bytes.start.0 as usize..bytes.end.0 as usize].fill(0);
     }
 
     fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location) {

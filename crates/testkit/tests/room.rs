@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use thalweg_foundation::array::{DType, Extents, Layout, Region};
 use thalweg_foundation::base::{Key, Name};
-use thalweg_foundation::{Bytes, Kind, Nanos, Version};
+use thalweg_foundation::{Bytes, Error, Kind, Nanos, Version};
 use thalweg_services::greeting::Hello;
 use thalweg_services::staging::core::{Config, Input, Outcome, Output, PeerId, Staging, Task, WhenFull};
 use thalweg_services::staging::message::{Purpose, Reply, Request, Stats, Which, Wish, PROTOCOL};
@@ -54,6 +54,8 @@ struct Service {
     tasks: Vec<(u64, Task)>,
     /// Answers that have come, by the number of the request.
     answers: Vec<(u64, Reply)>,
+    /// What fits on the disk of the spill file, beyond which nothing can be moved.
+    disk: Option<u64>,
     /// As what the variables are known.
     prints: HashMap<String, Print>,
 }
@@ -67,6 +69,7 @@ impl Service {
             next: 1,
             tasks: Vec::new(),
             answers: Vec::new(),
+            disk: None,
             prints: HashMap::new(),
         };
         let hello = Hello {
@@ -171,8 +174,15 @@ impl Service {
 
     /// Does all that is to be done.
     fn work(&mut self) {
-        while let Some((number, _)) = self.tasks.pop() {
-            self.step(Input::Done { number, outcome: Outcome::Written });
+        while let Some((number, task)) = self.tasks.pop() {
+            let beyond = |end: u64| self.disk.is_some_and(|disk| end > disk);
+            let outcome = match task {
+                Task::Move { to, .. } if beyond(to.offset + to.bytes) => {
+                    Outcome::Failed(Error::new(Kind::Full, "toy", "no space left on the disk"))
+                }
+                _ => Outcome::Written,
+            };
+            self.step(Input::Done { number, outcome });
         }
     }
 
@@ -380,6 +390,49 @@ fn what_a_full_spill_file_cannot_take_is_dropped_where_the_policy_is_so() {
         let stats = service.stats();
         assert_eq!((stats.entries, stats.dropped, stats.spilled_bytes), (6, 14, 2 * version));
     }
+}
+
+#[test]
+fn a_full_disk_under_the_spill_file_costs_one_version_for_each_that_comes() {
+    let version = ROWS * ROW;
+    let when_full = WhenFull::DropOldest;
+    let spill = Some(Bytes(100 * version));
+    let mut service = Service::new(Config { spill, when_full, replicas: Bytes(0), ..config(4 * version) });
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[ROWS, ROW]).unwrap()));
+    let put = |service: &mut Service, version| {
+        let id = service.reserve("u", version, ROWS);
+        service.work();
+        assert!(service.fill(id, "u", version, 0, ROWS), "version {version} waits");
+    };
+    (0..20).for_each(|version| put(&mut service, version));
+    assert_eq!((service.stats().dropped, service.stats().spilled_bytes), (0, 16 * version));
+    // From now on the disk has the blocks that were written before, and no more.
+    service.disk = Some(16 * version);
+    for (count, version) in (20..30).enumerate() {
+        put(&mut service, version);
+        let stats = service.stats();
+        assert_eq!((stats.dropped, stats.entries), (count as u64 + 1, 20), "version {version}");
+    }
+}
+
+#[test]
+fn memory_that_is_not_used_any_more_goes_back_to_the_system() {
+    let version = 1 << 20;
+    let mut service = Service::new(config(256 << 20));
+    service.define("u", Definition::new(DType::BYTES, Extents::new(&[4 << 10, ROW]).unwrap()));
+    (0..100).for_each(|v| service.put("u", v, 0, 4 << 10));
+    let peak = service.stats().memory_bytes;
+    assert!(peak >= 100 * version);
+    (0..100).for_each(|v| drop(service.ask(Request::Release { key: key("u", v) })));
+    for _ in 0..2 {
+        let at = service.core.next_deadline().unwrap();
+        assert_eq!(service.stats().memory_bytes, peak, "not before it was free for a while");
+        service.now = service.now.max(at);
+        service.step(Input::Tick);
+    }
+    assert!(service.stats().memory_bytes <= 16 << 20, "{}", service.stats().memory_bytes);
+    assert_eq!(service.core.next_deadline(), None);
+    service.put("u", 200, 0, 4 << 10);
 }
 
 #[test]

@@ -4,13 +4,16 @@
 //! gets a descriptor opened for reading only, and the kernel refuses it any writable mapping.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{self, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use thalweg_foundation::sync::Word;
 use thalweg_foundation::{Bytes, Error, Kind, Result};
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
 
 /// What a mapping may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +149,17 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.bytes / 8) }
     }
 
+    /// Gives the pages of `range`, whole ones, back to the system; what is read there is zero until it is written again.
+    pub fn give_back(&self, range: Range<u64>) {
+        let from = range.start.next_multiple_of(PAGE);
+        let bytes = range.end.min(self.bytes as u64) / PAGE * PAGE;
+        if let Some(bytes) = bytes.checked_sub(from).filter(|bytes| *bytes > 0) {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // A system that refuses keeps the memory, no more.
+            let _ = fs::fallocate(&self.fd, flags, from, bytes);
+        }
+    }
+
     /// Has the kernel provide the pages of `range` now, in the background, so that no writer pays for it.
     pub fn prefault(self: &Arc<Segment>, range: Range<u64>) {
         const STEP: usize = 8 << 20;
@@ -195,6 +209,23 @@ mod tests {
             )
         };
         assert!(made_writable.is_err());
+    }
+
+    #[test]
+    fn pages_that_are_given_back_take_no_memory_and_can_be_written_again() {
+        let segment = Segment::create(Bytes(8 << 20)).unwrap();
+        let taken = || fs::fstat(segment.fd()).unwrap().st_blocks as u64 * 512;
+        segment.write_at(&[7; 8 << 20], 0).unwrap();
+        let before = taken();
+        segment.give_back((2 << 20)..(8 << 20));
+        assert!(before >= 8 << 20 && taken() <= before - (6 << 20), "{before} bytes, then {}", taken());
+        let at = |offset| {
+            // SAFETY: a byte of the segment.
+            unsafe { *segment.at(offset, Bytes(1)).unwrap() }
+        };
+        assert_eq!((at(0), at(3 << 20)), (7, 0));
+        segment.write_at(&[9], 3 << 20).unwrap();
+        assert_eq!(at(3 << 20), 9);
     }
 
     #[test]

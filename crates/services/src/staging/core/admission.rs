@@ -212,10 +212,18 @@ impl Staging {
         while self.config.when_full == WhenFull::DropOldest
             && self.abandoned.is_empty()
             && !self.can_spill(ground)
-            && self.drop_oldest(ground)
         {
+            let spilled = self.store.spilled_bytes();
+            if !self.drop_oldest(ground) {
+                break;
+            }
             if let Some(extent) = self.store.allocate(bytes, ground) {
                 return Some(extent);
+            }
+            // The blocks that it had in the file can be written again, also while the disk is full: the next oldest moves there,
+            // and no more is dropped for it.
+            if self.store.spilled_bytes() < spilled {
+                self.no_spill_before = self.now;
             }
         }
         None

@@ -28,6 +28,8 @@ pub use thalweg_foundation::base::PeerId;
 
 /// The segment that is memory.
 pub const MEMORY: u32 = 0;
+/// Memory that was not used for so long goes back to the system: a loop of puts, also a slow one, stays in warm pages.
+const GIVE_BACK_EVERY: Nanos = Nanos(30_000_000_000);
 /// The segment that is the spill file.
 pub const SPILL: u32 = 1;
 
@@ -35,6 +37,7 @@ use super::message::{Reply, Request};
 use super::Location;
 use crate::greeting::Hello;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use thalweg_foundation::sync::Ticket;
 use thalweg_foundation::{Bytes, Nanos};
 
@@ -97,6 +100,9 @@ pub enum Output {
 pub trait Ground {
     /// Memory up to `end` bytes of segment `segment` will be used soon, for the first time.
     fn prepare(&mut self, segment: u32, end: Bytes);
+    /// The system may have the memory of `bytes` of segment `segment` back: nothing is stored there, and what is read there before it
+    /// is written again are zeros.
+    fn give_back(&mut self, segment: u32, bytes: Range<Bytes>);
     /// Shows an entry to all clients.
     fn publish(&mut self, slot: u64, ticket: Ticket, hash: [u64; 2], location: &Location);
     /// Hides an entry; afterwards nobody gets a new lease on it.
@@ -135,6 +141,10 @@ impl Staging {
             Input::Done { number, outcome } => self.done(number, outcome, ground, out),
         }
         self.tell_dropped(ground, out);
+        if self.give_back_at <= self.now {
+            self.give_back_at = self.now.after(GIVE_BACK_EVERY);
+            self.store.give_back(ground);
+        }
         debug_assert_eq!(self.invariants(), Ok(()));
     }
 }

@@ -60,6 +60,12 @@ impl Pool {
         Bytes(self.by_size.last().map_or(0, |(bytes, ..)| *bytes))
     }
 
+    /// Where the free extent at the end of the only segment begins, or the segment's end.
+    pub fn used_end(&self) -> u64 {
+        let last = self.free.last_key_value().map(|((_, offset), bytes)| (*offset, offset + bytes));
+        last.filter(|(_, end)| *end == self.total).map_or(self.total, |(offset, _)| offset)
+    }
+
     /// The space that an array of `bytes` takes.
     pub fn rounded(bytes: Bytes) -> u64 {
         bytes.0.max(1).saturating_add(ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT

@@ -120,6 +120,8 @@ pub struct Staging {
     pub(super) stats: Stats,
     /// Nothing is moved into the spill file before this time.
     pub(super) no_spill_before: Nanos,
+    /// What was not used until then is given back to the system.
+    pub(super) give_back_at: Nanos,
     pub(super) next_age: u64,
     pub(super) next_task: u64,
     pub(super) next_replica: u64,
@@ -153,6 +155,7 @@ impl Staging {
                 ..Stats::default()
             },
             no_spill_before: Nanos(0),
+            give_back_at: Nanos(0),
             next_age: 1,
             next_task: 1,
             next_replica: 1,
@@ -162,7 +165,8 @@ impl Staging {
 
     /// When `Tick` is needed next.
     pub fn next_deadline(&self) -> Option<Nanos> {
-        self.deadlines.first().map(|(at, _, _)| *at)
+        let give_back = self.store.excess().then_some(self.give_back_at);
+        self.deadlines.first().map(|(at, _, _)| *at).into_iter().chain(give_back).min()
     }
 
     /// Counters, as a client would get them.

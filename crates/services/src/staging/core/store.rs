@@ -38,6 +38,8 @@ pub(super) struct Store {
     spill: Option<Pool>,
     /// Memory that was used, or prepared for use, at some time.
     prepared: u64,
+    /// Where the memory ended that was in use since `give_back` was called last.
+    peak: u64,
     limit: u64,
     slots: Slots,
     published: usize,
@@ -52,6 +54,7 @@ impl Store {
             memory: Pool::over(0, limit),
             spill: spill.map(|bytes| Pool::over(SPILL, bytes)),
             prepared: 0,
+            peak: 0,
             limit: limit.0,
             slots: Slots::new(slots),
             published: 0,
@@ -95,6 +98,7 @@ impl Store {
     pub fn allocate(&mut self, bytes: Bytes, ground: &mut dyn Ground) -> Option<Extent> {
         let extent = self.memory.allocate(bytes)?;
         let end = extent.offset + extent.bytes;
+        self.peak = self.peak.max(end);
         if end > self.prepared {
             self.prepare_up_to(end.saturating_add(extent.bytes.max(AHEAD)), ground);
         }
@@ -107,6 +111,26 @@ impl Store {
             self.prepared = end;
             ground.prepare(0, Bytes(end));
         }
+    }
+
+    /// Memory for which there is no use now, prepared ahead or used before.
+    pub fn excess(&self) -> bool {
+        Store::kept(self.memory.used_end()) < self.prepared
+    }
+
+    /// How much stays prepared where memory is used up to `end`: whole huge pages.
+    fn kept(end: u64) -> u64 {
+        end.saturating_add(AHEAD).next_multiple_of(2 << 20)
+    }
+
+    /// Gives memory back to the system that was not used since this was called last.
+    pub fn give_back(&mut self, ground: &mut dyn Ground) {
+        let keep = Store::kept(self.peak);
+        if keep < self.prepared {
+            ground.give_back(0, Bytes(keep)..Bytes(self.prepared));
+            self.prepared = keep;
+        }
+        self.peak = self.memory.used_end();
     }
 
     /// Free space in the spill file for `bytes`.

@@ -3,6 +3,7 @@
 use super::super::core::{Ground, PeerId};
 use super::super::Location;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use thalweg_foundation::sync::{Directory, Ticket};
@@ -64,6 +65,13 @@ impl Ground for Memory {
         if let Some(segment) = self.segments.get(segment as usize) {
             segment.prefault(self.prepared..end.0);
             self.prepared = end.0;
+        }
+    }
+
+    fn give_back(&mut self, segment: u32, bytes: Range<Bytes>) {
+        if let Some(segment) = self.segments.get(segment as usize) {
+            self.prepared = self.prepared.min(bytes.start.0);
+            segment.give_back(bytes.start.0..bytes.end.0);
         }
     }
 
