@@ -15,5 +15,5 @@ mod world;
 pub use chance::Chance;
 pub use disk::ToyDisk;
 pub use ground::{Toy, Words};
-pub use stream::StreamWorld;
+pub use stream::{Readers, StreamWorld};
 pub use world::{Failure, World};

@@ -93,6 +93,16 @@ impl Store {
         }
     }
 
+    /// The open journal of a partition.
+    pub fn journal_of(&self, id: PartitionId) -> Option<&Journal> {
+        self.journals.get(&id)
+    }
+
+    /// How many partitions there are.
+    pub fn partitions(&self) -> usize {
+        self.disks.len()
+    }
+
     fn journal(&mut self, id: PartitionId) -> Result<&mut Journal> {
         self.journals.get_mut(&id).ok_or_else(|| Error::new(Kind::Io, "toy", "the journal is not open"))
     }

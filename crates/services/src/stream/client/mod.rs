@@ -13,5 +13,6 @@ mod remote;
 pub use consumer::{Consumer, ConsumerOptions, Position};
 pub use driver::{Driver, Identity};
 pub use events::Events;
+pub use link::{Connect, Link, Source};
 pub use producer::{BatchSize, Column, Ordering, Producer, ProducerOptions};
 pub use promise::{Pushed, PushedMany};
