@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -22,6 +21,8 @@ from thalweg.errors import ComponentFailedError, WaitTimeoutError
 _START_S = 60.0
 _ANSWER_S = 4 * TIMEOUT_S
 _STOP_S = 10.0
+_ROLES = ("producer", "consumer")
+_WORKER = (sys.executable, "-m", "thalweg.bench.worker")
 
 
 @contextlib.contextmanager
@@ -71,25 +72,36 @@ class Pair:
 
     def _open(self) -> None:
         place = self.contender.start()
-        name, key = f"thalweg-bench-{secrets.token_hex(8)}", secrets.token_bytes(16)
-        with socket.socket(socket.AF_UNIX) as door:
-            door.bind("\0" + name)
-            door.listen(2)
-            door.settimeout(_START_S)
-            worker = [sys.executable, "-m", "thalweg.bench.worker", name, key.hex(), self._locator]
-            launcher = self.contender.launcher()
-            commands = [launcher + worker] if launcher else [[*worker, "producer"], [*worker, "consumer"]]
+        # What comes over these is unpickled: they have no name that anybody else could connect to.
+        with contextlib.ExitStack() as theirs:
+            channel = [theirs.enter_context(end) for end in socket.socketpair()]
+            ends: dict[str, tuple[socket.socket, socket.socket]] = {}
+            for role, end in zip(_ROLES, channel, strict=True):
+                mine, its = socket.socketpair()
+                self._sides[role], self._inbox[role] = Connection(mine.detach()), []
+                ends[role] = (theirs.enter_context(its), end)
             with _uninterrupted():  # an interruption inside Popen would lose a process that has started
-                for command in commands:
-                    self._processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True))
-            pids: dict[str, int] = {}
-            while len(pids) < 2:
-                role, pid, side = self._admit(door, key)
-                self._sides[role], pids[role], self._inbox[role] = side, pid, []
-        channel = f"{name}-channel"
-        for role in ("producer", "consumer"):
-            self._sides[role].send(("open", place, channel, pids["consumer"]))
+                if launcher := self.contender.launcher():
+                    self._start([*launcher, *_WORKER, self._locator], list(ends.values()))
+                else:
+                    for role in _ROLES:
+                        self._start([*_WORKER, self._locator, "--role", role], [ends[role]])
+        pids = {role: self._hear(role, "here", _START_S)[1] for role in _ROLES}
+        for role in _ROLES:
+            self._sides[role].send(("open", place, pids["consumer"]))
             self._hear(role, "ready")
+
+    def _start(self, command: list[str], ends: list[tuple[socket.socket, socket.socket]]) -> None:
+        """Start processes that inherit control and channel of each of their roles."""
+        descriptors = [end.fileno() for pair in ends for end in pair]
+        self._processes.append(
+            subprocess.Popen(
+                [*command, *map(str, descriptors)],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=descriptors,
+            )
+        )
 
     def measure(self, batches: list[Batch]) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
         """(producer's times, consumer's times) of each batch; all batches are of one size."""
@@ -98,25 +110,6 @@ class Pair:
                 side.send(step)
             answers = [self._hear(role, answer) for role in ("producer", "consumer")]
         return list(zip(answers[0][1], answers[1][1], strict=True))
-
-    def _admit(self, door: socket.socket, key: bytes) -> tuple[str, int, Connection[Any, Any]]:
-        """Role, process id and connection of the next side that knows the key."""
-        while True:
-            try:
-                caller, _ = door.accept()
-            except TimeoutError:
-                raise WaitTimeoutError(
-                    f"bench: {self.contender.name}: a side did not start within {_START_S:.0f} s"
-                ) from None
-            caller.setblocking(True)
-            side: Connection[Any, Any] = Connection(caller.detach())
-            try:
-                if secrets.compare_digest(side.recv_bytes(64), key):
-                    role, pid = side.recv()
-                    return role, pid, side
-            except (EOFError, OSError) as error:
-                raise ComponentFailedError(f"bench: {self.contender.name}: a side ended while it started") from error
-            side.close()
 
     def _hear(self, role: str, expected: str, timeout_s: float = _ANSWER_S) -> Any:
         """The next answer of one side; the failure of either one ends the wait."""

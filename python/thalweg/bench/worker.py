@@ -10,37 +10,46 @@ import signal
 import socket
 import sys
 from multiprocessing.connection import Connection
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from thalweg.bench.contender import TIMEOUT_S, Consumer, Contender, Producer
 from thalweg.bench.exchange import Batch, PairBrokenError, consume, deadline, produce
 
 Role = Literal["producer", "consumer"]
+_ROLES: tuple[Role, Role] = ("producer", "consumer")
 _PR_SET_PDEATHSIG = 1
 _STUCK_S = 3 * TIMEOUT_S
 
 
 def main(arguments: list[str]) -> None:
-    """``worker CONTROL KEY CONTENDER [ROLE]``: without a role, the launcher's rank says it."""
+    """``worker CONTENDER [--role ROLE] CONTROL CHANNEL ...``: the descriptors are inherited.
+
+    Without a role those of both are given, and the rank that the launcher gave says which is meant.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    control_name, key, contender_name, *rest = arguments
+    contender_name, *rest = arguments
     from thalweg.bench.contenders import find
 
     contender = find(contender_name)
     contender.join()
-    role = rest[0] if rest else ("producer", "consumer")[int(os.environ["PMI_RANK"])]
-    with socket.socket(socket.AF_UNIX) as caller:
-        try:
-            caller.connect("\0" + control_name)
-        except ConnectionRefusedError:
-            return  # the conductor is gone already
-        control: Connection[Any, Any] = Connection(caller.detach())
-    control.send_bytes(bytes.fromhex(key))
-    control.send((role, os.getpid()))
+    if rest[0] == "--role":
+        role, rank, descriptors = cast(Role, rest[1]), 0, list(map(int, rest[2:]))
+    else:
+        rank = int(os.environ["PMI_RANK"])
+        role, descriptors = _ROLES[rank], list(map(int, rest))
+    own = descriptors[2 * rank : 2 * rank + 2]
+    for descriptor in descriptors:
+        if descriptor not in own:
+            os.close(descriptor)  # else the end of the other side would not be seen
+    control: Connection[Any, Any] = Connection(own[0])
+    channel = socket.socket(fileno=own[1])
+    with contextlib.suppress(BrokenPipeError):  # the conductor is gone already
+        control.send(("here", os.getpid()))
     with contextlib.ExitStack() as kept:  # closed after a failure is told: the cause is heard before its effects
         try:
-            _serve(contender, role, control, kept)
+            kept.callback(channel.close)
+            _serve(contender, role, control, channel)
         except (EOFError, BrokenPipeError):
             return  # the conductor is gone: so are we
         except Exception as error:
@@ -48,23 +57,11 @@ def main(arguments: list[str]) -> None:
                 control.send(("failed", f"{type(error).__name__}: {error}", isinstance(error, PairBrokenError)))
 
 
-def _serve(contender: Contender, role: str, control: Connection[Any, Any], kept: contextlib.ExitStack) -> None:
-    _, place, channel_name, consumer_pid = control.recv()
+def _serve(contender: Contender, role: Role, control: Connection[Any, Any], channel: socket.socket) -> None:
+    _, place, consumer_pid = control.recv()
     side: Producer | Consumer
-    if role == "producer":
-        side = contender.producer(place)
-        with socket.socket(socket.AF_UNIX) as door:
-            door.bind("\0" + channel_name)
-            door.listen(1)
-            deadline(door)
-            control.send(("ready",))
-            channel, _ = door.accept()
-    else:
-        side = contender.consumer(place)
-        channel = socket.socket(socket.AF_UNIX)
-        channel.connect("\0" + channel_name)
-        control.send(("ready",))
-    kept.callback(channel.close)
+    side = contender.producer(place) if role == "producer" else contender.consumer(place)
+    control.send(("ready",))
     deadline(channel)
     while True:
         message = control.recv()

@@ -1,13 +1,14 @@
 //! Unix sockets that keep message boundaries and carry descriptors.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
 use rustix::net::{
     self, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use thalweg_foundation::{Error, Kind, Nanos, Result};
 
 const PACKET_MAX: usize = 4096;
@@ -120,17 +121,29 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects to the listener under `name`; errors begin with `operation`.
+    /// Connects to the listener under `name`; errors begin with `operation`. Nothing is sent before it is known whose listener it
+    /// is: anybody may have taken the name.
     ///
     /// # Errors
-    /// `Gone` when nobody listens there.
+    /// `Gone` when nobody listens there, `Access` when it is another user's.
     pub fn connect(name: &str, operation: &str) -> Result<Socket> {
         let fd = net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|e| Error::io("link.socket", e))?;
-        net::connect(&fd, &address(name)?).map_err(|e| {
-            let why = std::io::Error::from(e);
-            Error::new(Kind::Gone, operation, format!("no server listens on \"unix:{name}\" ({why})"))
+        net::connect(&fd, &address(name)?).map_err(|e| match e {
+            Errno::ACCESS | Errno::PERM => {
+                let owner = std::fs::metadata(name).ok().map(|found| found.uid());
+                foreign(name, operation, owner, "which this process may not use")
+            }
+            e => {
+                let why = std::io::Error::from(e);
+                Error::new(Kind::Gone, operation, format!("no server listens on \"unix:{name}\" ({why})"))
+            }
         })?;
+        let owner = net::sockopt::socket_peercred(&fd).map_err(|e| Error::io("link.socket", e))?.uid;
+        // Root's server would refuse this client; to tell that, it need not hear from it.
+        if owner != rustix::process::geteuid() {
+            return Err(foreign(name, operation, Some(owner.as_raw()), "to which nothing is sent"));
+        }
         Ok(Socket { fd })
     }
 
@@ -201,6 +214,16 @@ impl Socket {
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// That the socket `name` is another user's.
+fn foreign(name: &str, operation: &str, owner: Option<u32>, what: &str) -> Error {
+    let owner = owner.map_or("another user".into(), |uid| format!("user {uid}"));
+    let own = rustix::process::geteuid().as_raw();
+    let detail = format!(
+        "\"unix:{name}\" is a socket of {owner}, {what}; this process is user {own}'s, and expected a server of that user; start one, or use tcp:HOST:PORT with its token"
+    );
+    Error::new(Kind::Access, operation, detail)
 }
 
 fn lost(e: rustix::io::Errno) -> Error {

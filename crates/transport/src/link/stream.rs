@@ -117,6 +117,60 @@ impl Stream {
         self.bulk(into, patience)
     }
 
+    /// Receives the first frame of a connection, of which nobody knows yet whose it is: `most` bytes at most, and whole before
+    /// `deadline`, however steadily it drips in.
+    ///
+    /// # Errors
+    /// As `receive`.
+    pub fn receive_first(
+        &self,
+        most: usize,
+        deadline: Nanos,
+        tick: &dyn Fn() -> Result<()>,
+    ) -> Result<Vec<u8>> {
+        let in_time = || match now() < deadline {
+            true => tick(),
+            false => Err(Error::new(Kind::Timeout, "link.stream", "no whole greeting came in time")),
+        };
+        let mut head = [0; 4];
+        self.fill(&mut head, &in_time)?;
+        let len = u32::from_le_bytes(head) as usize;
+        if len > most {
+            let detail = format!("a first frame of {len} bytes; expected at most {most}");
+            return Err(Error::new(Kind::Protocol, "link.stream", detail));
+        }
+        let mut frame = vec![0; len];
+        self.fill(&mut frame, &in_time)?;
+        Ok(frame)
+    }
+
+    /// Receives into `into`, and asks `go_on` after every read, also after one that brought something.
+    fn fill(&self, into: &mut [u8], go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+        let mut got = 0;
+        while got < into.len() {
+            match (&self.0).read(&mut into[got..]) {
+                Ok(0) => return Err(closed()),
+                Ok(n) => got += n,
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut
+                    ) => {}
+                Err(e) => return Err(Error::new(Kind::Gone, "link.stream", e)),
+            }
+            go_on()?;
+        }
+        Ok(())
+    }
+
+    /// Another handle of the same connection, which can end it.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses.
+    pub fn handle(&self) -> Result<Stream> {
+        self.0.try_clone().map(Stream).map_err(|e| Error::io("link.stream", e))
+    }
+
     /// Receives bulk bytes into their place.
     ///
     /// # Errors

@@ -31,6 +31,8 @@ impl Node {
     pub fn connect(name: &str, hello: Hello, patience: Patience<'_>) -> Result<Node> {
         let socket = Socket::connect(name, "stream.connect")?;
         socket.set_patience(patience.within.max(Nanos(1_000_000)))?;
+        // The token is for TCP: here the kernel says who is who.
+        let hello = Hello { token: String::new(), ..hello };
         socket.send(&Greeting::Streams(hello).encode()?, &[])?;
         let (answer, fds) = Handshake::receive(&socket).map_err(|e| Error {
             message: format!("stream.connect: the server on \"unix:{name}\" did not answer ({e})"),
