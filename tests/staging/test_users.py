@@ -1,4 +1,4 @@
-"""Clients and servers of different users: nothing is sent to a stranger, and who is refused is told whose server it is."""
+"""Clients and servers of different users: strangers are sent nothing, the refused are told whose server it is."""
 
 from __future__ import annotations
 

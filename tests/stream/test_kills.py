@@ -1,4 +1,4 @@
-"""Servers that are killed while consumers read, and folders that were damaged: nothing is skipped, hidden or deleted."""
+"""Servers that are killed while consumers read, damaged folders: nothing is skipped, hidden or deleted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def test_no_event_is_skipped_by_a_reader_of_external_data_whose_server_is_killed
             driver.create_topic("frames", partitions=members, rest="files", durability="always")
             with driver.open_topic("frames").producer("detector", timeout_s=PATIENCE_S) as producer:
                 for number in range(events):
-                    producer.push({"n": number}, number.to_bytes(4, "little") * (DATA_BYTES // 4), partition=number % members)
+                    producer.push(
+                        {"n": number}, number.to_bytes(4, "little") * (DATA_BYTES // 4), partition=number % members
+                    )
         seen: list[list[int]] = [[] for _ in range(members)]
         errors: list[BaseException] = []
         done = threading.Event()
@@ -119,7 +121,7 @@ def test_a_damaged_folder_is_checked_and_mended_by_commands(tmp_path: Path) -> N
     stray.mkdir()
     checked = run_thalweg("topic", "check", str(folder))
     assert checked.returncode == 1
-    for line in ("the head is damaged", "events 0 to 1 of partition 0 of topic \"log\"", "does not know this partition"):
+    for line in ("the head is damaged", 'events 0 to 1 of partition 0 of topic "log"', "does not know this partition"):
         assert line in checked.stdout, checked.stdout
     assert f"thalweg topic repair {folder}" in checked.stdout
     before = sorted(path.name for path in folder.rglob("*"))

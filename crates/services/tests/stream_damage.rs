@@ -96,7 +96,7 @@ fn reader(driver: &Driver, topic: &str, who: &str) -> Consumer {
 }
 
 fn data_of(partition: u32, number: u64) -> Vec<u8> {
-    let size = if number / BATCH % 2 == 0 { 20 } else { DATA };
+    let size = if (number / BATCH).is_multiple_of(2) { 20 } else { DATA };
     (0..size).map(|byte| (byte as u64 * 7 + number * 13 + u64::from(partition)) as u8).collect()
 }
 

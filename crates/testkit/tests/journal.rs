@@ -269,11 +269,10 @@ fn a_segment_file_that_cannot_be_read_or_is_missing_costs_its_own_records_alone(
                     disk.change(&log, |bytes| bytes[20] ^= 4);
                 }
             }
-            let mut seed = 2;
             let mut expected: Vec<(u64, Record)> =
                 (0..).zip(all.clone()).filter(|(n, _)| *n != victim).collect();
             // Also when it is opened for the second time.
-            for round in 0..2 {
+            for (round, seed) in (0..2).zip(2..) {
                 let (mut journal, _) = open(&disk, settings, seed).unwrap();
                 let (records, errors) = read_over_damage(&journal);
                 assert_eq!(
@@ -284,7 +283,6 @@ fn a_segment_file_that_cannot_be_read_or_is_missing_costs_its_own_records_alone(
                 let first = append(&mut journal, 9_000, &[record(99, 4, 4)], true).unwrap();
                 assert!(first > records.last().unwrap().0 && first >= 5, "{first} is given again");
                 expected.push((first, record(99, 4, 4)));
-                seed += 1;
             }
         }
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -41,6 +42,8 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
         except ThalwegError as error:
             _end(f"error: {error}", FAILED)
 
+    # Help is read as rich's markup, to which `[components]` would be a style: brackets of the docstring are text.
+    guarded.__doc__ = re.sub(r"(\[[a-zA-Z#/@][^\[\]]*\])", r"\\\1", body.__doc__ or "")
     return guarded
 
 

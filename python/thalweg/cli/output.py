@@ -53,7 +53,7 @@ class Output:
         if json_path not in (None, "-") and Path(str(json_path)).is_dir():
             raise InvalidError(f"--json: {json_path} is a folder; name a file")
         self._json_path = json_path
-        self.console: Console = Console(stderr=json_path == "-")
+        self.console: Console = Console(stderr=json_path == "-", markup=False)
         if not self.console.is_terminal:
             self.console.width = _PIPED_WIDTH
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from thalweg.stream.repair import Problem
 
 FolderArgument = Annotated[
-    str, typer.Argument(metavar="FOLDER", help="The folder that `thalweg serve --streams` was given; no server may run.")
+    str,
+    typer.Argument(metavar="FOLDER", help="The folder that `thalweg serve --streams` was given; no server may run."),
 ]
 
 
@@ -51,8 +52,8 @@ def check(folder: FolderArgument, json_path: JsonOption = None) -> None:
 def repair(folder: FolderArgument, json_path: JsonOption = None) -> None:
     """Mend a folder of streams: heads and indexes of files, the catalogue, and topics that it does not know.
 
-    Nothing is deleted: what is replaced is moved to FOLDER/aside. Events that are damaged stay errors for who reads them. Exits
-    with 1 when something is damaged still.
+    Nothing is deleted: what is replaced is moved to FOLDER/aside. Events that are damaged stay errors for their
+    readers. Exits with 1 when something is damaged still.
 
     Example:
 
@@ -66,7 +67,8 @@ def repair(folder: FolderArgument, json_path: JsonOption = None) -> None:
     for line in done:
         output.line(f"mended    {line}")
     _print(output, left)
-    output.write([{"path": None, "problem": line, "cost": "nothing", "mending": "done"} for line in done] + _rows(left),
+    output.write(
+        [{"path": None, "problem": line, "cost": "nothing", "mending": "done"} for line in done] + _rows(left),
         limits={},
     )
     if left:

@@ -202,7 +202,7 @@ class EventBatch:
         return pyarrow.RecordBatch.from_pydict(columns)
 
     def acknowledge(self, *, wait: bool = False) -> None:
-        """Remember that these events, with all before them in their partition, are done with; see `Consumer.acknowledge`."""
+        """Remember that these events, with all before them in their partition, are done; see `Consumer.acknowledge`."""
         self._acknowledge(self.partition, self._first + len(self), wait)
 
     def __repr__(self) -> str:

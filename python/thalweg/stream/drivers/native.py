@@ -234,7 +234,7 @@ class NativeConsumer(TransportConsumer):
         )
 
     def _read_all(self, events: _native.StreamEvents, ends: Any) -> Packed:
-        """Return the data of the first events; those that are not returned are pulled again, save one that is damaged."""
+        """Return the data of the first events; those not returned are pulled again, save one that is damaged."""
         buffer = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
         try:
             readable = self._consumer.read_all(events, buffer, self._timeout_s)
