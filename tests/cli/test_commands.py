@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from command_line import thalweg
 from invented_run import make_run, make_sweep
 from thalweg.cli.examination import mpi_version
-from thalweg.cli.output import text
+from thalweg.cli.output import Output, text
 
 COMMANDS = ["demo", "compare", "report", "serve", "doctor", "bench transport", "run"]
 
@@ -22,6 +24,24 @@ def test_help_explains_with_an_example(command: str) -> None:
     assert done.returncode == 0
     assert f"thalweg {command}" in done.stdout
     assert command == "run" or "Example" in done.stdout
+
+
+def test_brackets_in_help_and_tables_are_text(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = thalweg("redirect", "--help").stdout
+    assert "[components]" in shown and "[[files]]" in shown
+    Output(None).table("Missing", ["hint"], [["pip install 'thalweg[ai]'"]])
+    assert "pip install 'thalweg[ai]'" in capsys.readouterr().out
+
+
+def test_the_demo_says_that_pytorch_is_missing_before_it_starts(tmp_path: Path) -> None:
+    without = "import sys; sys.modules['torch'] = None; from thalweg.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", without, "demo"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == "thalweg: error: demo: PyTorch is missing, which trains the surrogate; pip install 'thalweg[ai]'\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_version_is_printed() -> None:

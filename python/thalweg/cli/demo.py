@@ -9,6 +9,7 @@ import typer
 
 from thalweg.cli.outcome import command
 from thalweg.cli.output import JsonOption
+from thalweg.errors import MissingLibraryError
 
 
 @command
@@ -29,7 +30,11 @@ def demo(
 
         thalweg demo --folder runs/mine --json -
     """
+    import importlib.util
+
     from thalweg.cli.output import Output
     from thalweg.cli.pattern_run import perform
 
+    if importlib.util.find_spec("torch") is None:
+        raise MissingLibraryError("demo: PyTorch is missing, which trains the surrogate; pip install 'thalweg[ai]'")
     perform("navier-stokes", {}, folder, replace=True, output=Output(json_path))
